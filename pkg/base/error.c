@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Errors are values: a kind for the program, a message for people. Messages are composed in a scratch buffer first, because the
+ * arguments may point into the message that is being replaced.
+ */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	bool retriable;
+} kinds[] = {
+	[ERROR_NONE] = {"none", false},
+#define X(kind, text, retry) [ERROR_##kind] = {text, retry},
+	ERROR_KINDS(X)
+#undef X
+};
+
+/*
+ * The length of @message (@len bytes) without a UTF-8 sequence that its cut end left incomplete: the message travels on in JSON,
+ * where half a character would spoil the whole document.
+ */
+static size_t whole_characters(const char *message, size_t len)
+{
+	size_t start = len, width;
+	unsigned char lead;
+
+	while (start > 0 && len - start < 3 && ((unsigned char)message[start - 1] & 0xc0) == 0x80)
+		start--;
+	if (start == 0)
+		return len;
+	lead = (unsigned char)message[start - 1];
+	width = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+	return len - (start - 1) < width ? start - 1 : len;
+}
+
+/* Puts the first @n bytes of @text into the message, where @wanted is how long it would have been without a cut. */
+static void store(struct error *err, const char *text, int wanted)
+{
+	size_t len = strlen(text);
+
+	if (wanted >= 0 && (size_t)wanted > len)
+		len = whole_characters(text, len);
+	memcpy(err->message, text, len);
+	err->message[len] = '\0';
+}
+
+static void start(struct error *err, enum error_kind kind)
+{
+	err->kind = kind;
+	err->http_status = 0;
+	err->retry_after_us = 0;
+}
+
+int error_set(struct error *err, enum error_kind kind, const char *format, ...)
+{
+	char text[LIMIT_ERROR_MESSAGE];
+	va_list args;
+	int wanted;
+
+	if (!err)
+		return -1;
+	va_start(args, format);
+	wanted = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	start(err, kind);
+	store(err, text, wanted);
+	return -1;
+}
+
+int error_set_errno(struct error *err, int errnum, const char *format, ...)
+{
+	char text[LIMIT_ERROR_MESSAGE];
+	va_list args;
+	int wanted;
+
+	if (!err)
+		return -1;
+	va_start(args, format);
+	wanted = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (wanted >= 0 && (size_t)wanted < sizeof(text)) {
+		size_t room = sizeof(text) - (size_t)wanted;
+
+		wanted += snprintf(text + wanted, room, ": %s", strerror(errnum));
+	}
+	start(err, ERROR_SYSTEM);
+	store(err, text, wanted);
+	return -1;
+}
+
+int error_wrap(struct error *err, const char *format, ...)
+{
+	char text[LIMIT_ERROR_MESSAGE];
+	va_list args;
+	int wanted;
+
+	if (!err)
+		return -1;
+	va_start(args, format);
+	wanted = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (wanted >= 0 && (size_t)wanted < sizeof(text)) {
+		size_t room = sizeof(text) - (size_t)wanted;
+
+		wanted += snprintf(text + wanted, room, ": %s", err->message);
+	}
+	store(err, text, wanted);
+	return -1;
+}
+
+void error_clear(struct error *err)
+{
+	if (!err)
+		return;
+	start(err, ERROR_NONE);
+	err->message[0] = '\0';
+}
+
+const char *error_kind_name(enum error_kind kind)
+{
+	return kinds[kind].name;
+}
+
+bool error_is_retriable(enum error_kind kind)
+{
+	return kinds[kind].retriable;
+}
