@@ -1,0 +1,148 @@
+# Tests: what is built for them and the targets that run them.
+#
+#   tests/unit/<pkg>/test_*.c   cmocka, linked with the closure of <pkg> and nothing else
+#   tests/prop/prop_*.c         cmocka, linked with what they include
+#   tests/fuzz/fuzz_*.c         libFuzzer (V=fuzz), corpus in tests/fuzz/corpus/<name>/
+#   tests/{integration,e2e,bench,tools}/*.c   helper programs of the Python suites, linked with what they include
+#   tests/lib/*.c, tests/unit/<pkg>/other.c   shared by the tests, as an archive each
+
+TEST_LIB_SOURCES := $(sort $(wildcard tests/lib/*.c))
+UNIT_SOURCES     := $(sort $(wildcard tests/unit/*/test_*.c))
+UNIT_HELPERS     := $(filter-out $(UNIT_SOURCES),$(sort $(wildcard tests/unit/*/*.c)))
+PROP_SOURCES     := $(sort $(wildcard tests/prop/prop_*.c))
+FUZZ_SOURCES     := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+TOOL_SOURCES     := $(sort $(wildcard tests/integration/*.c tests/e2e/*.c tests/bench/*.c tests/tools/*.c))
+
+test-program = $(patsubst %.c,$(OUT)/%,$1)
+UNIT_TESTS := $(call test-program,$(UNIT_SOURCES))
+PROP_TESTS := $(call test-program,$(PROP_SOURCES))
+FUZZERS    := $(call test-program,$(FUZZ_SOURCES))
+TOOLS      := $(call test-program,$(TOOL_SOURCES))
+
+# --- what a test of no package's own folder includes, and so needs
+BY_INCLUDE := $(PROP_SOURCES) $(FUZZ_SOURCES) $(TOOL_SOURCES)
+INCLUDES   := $(if $(BY_INCLUDE),$(shell awk '/^[ \t]*\#[ \t]*include[ \t]*"[a-z]+\// \
+	{ split($$0, q, "\""); split(q[2], p, "/"); print FILENAME ":" p[1] }' $(BY_INCLUDE) | sort -u))
+$(foreach i,$(INCLUDES),$(eval USES_$(firstword $(subst :, ,$i)) += $(lastword $(subst :, ,$i))))
+
+# --- shared helpers
+TEST_LIB := $(if $(TEST_LIB_SOURCES),$(OUT)/tests/libtest.a)
+$(OUT)/tests/libtest.a: $(call object,$(TEST_LIB_SOURCES))
+helper-archive = $(if $(filter tests/unit/$1/%,$(UNIT_HELPERS)),$(OUT)/tests/unit/lib$1-helpers.a)
+UNIT_PACKAGES := $(sort $(foreach s,$(UNIT_SOURCES) $(UNIT_HELPERS),$(word 3,$(subst /, ,$s))))
+HELPER_ARCHIVES := $(foreach p,$(UNIT_PACKAGES),$(call helper-archive,$p))
+$(foreach p,$(UNIT_PACKAGES),$(if $(call helper-archive,$p),$(eval \
+	$(call helper-archive,$p): $(call object,$(filter tests/unit/$p/%,$(UNIT_HELPERS))))))
+$(TEST_LIB) $(HELPER_ARCHIVES):
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) rcsD $@ $^
+
+# --- linking
+unit-package = $(word 3,$(subst /, ,$1))
+$(foreach s,$(UNIT_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) \
+	$(call helper-archive,$(call unit-package,$s)) $(TEST_LIB),$(call unit-package,$s),cmocka)))
+$(foreach s,$(PROP_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) $(TEST_LIB),$(USES_$s),cmocka)))
+$(foreach s,$(FUZZ_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) $(TEST_LIB),$(USES_$s))))
+$(foreach s,$(TOOL_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) $(TEST_LIB),$(USES_$s))))
+
+$(OUT)/obj/tests/%.o: EXTRA_CFLAGS = -Itests
+# The entry point of a fuzz target is declared by libFuzzer alone.
+$(OUT)/obj/tests/fuzz/%.o: EXTRA_CFLAGS = -Itests -Wno-missing-prototypes
+
+$(UNIT_TESTS) $(PROP_TESTS) $(FUZZERS) $(TOOLS): $(FLAGS_STAMP)
+	$(call say,LD,$@)
+	$(link)
+
+ifneq ($(BUILDING),)
+-include $(patsubst %.o,%.d,$(call object,$(TEST_LIB_SOURCES) $(UNIT_SOURCES) $(UNIT_HELPERS) \
+	$(PROP_SOURCES) $(FUZZ_SOURCES) $(TOOL_SOURCES)))
+endif
+
+# --- build targets, for any variant
+.PHONY: unit-tests fuzzers tools
+unit-tests: $(UNIT_TESTS) $(PROP_TESTS)
+	@:
+fuzzers: $(FUZZERS)
+	@:
+tools: $(TOOLS)
+	@:
+
+ifneq ($(filter unit-tests,$(BUILDING)),)
+ifneq ($(shell $(PKG_CONFIG) --exists cmocka || echo no),)
+$(error cmocka is missing; run hack/deps)
+endif
+endif
+ifneq ($(filter fuzzers,$(BUILDING)),)
+ifeq ($(shell command -v clang),)
+$(error fuzz targets need clang; run hack/deps)
+endif
+endif
+
+# --- run targets. They call make again, since each wants a variant of its own.
+ASAN := build/asan$(patsubst build/$(V)%,%,$(OUT))
+TSAN := build/tsan$(patsubst build/$(V)%,%,$(OUT))
+# Fuzzing needs clang, whatever the rest is built with.
+FUZZ := build/fuzz-clang
+
+sub-make     = $(MAKE) --no-print-directory
+unit-paths   = $(patsubst %.c,$1/%,$(UNIT_SOURCES) $(PROP_SOURCES))
+fuzz-paths   = $(patsubst %.c,$(FUZZ)/%,$(FUZZ_SOURCES))
+# Python suites find the programs here: release binaries, and the same with sanitizers plus helper programs.
+SUITE_ENV    = GPUQOS_BIN=$(CURDIR)/build/bin GPUQOS_ASAN_BIN=$(CURDIR)/$(ASAN)/bin \
+	GPUQOS_TOOLS=$(CURDIR)/$(ASAN)/tests
+have-suite   = $(if $(wildcard tests/$1/test_*.py tests/$1/*_test.py),tests/$1)
+
+build-release  = +@$(sub-make) V=release all
+build-asan     = +@$(sub-make) V=asan all unit-tests tools
+build-fuzz     = +@$(sub-make) V=fuzz CC=clang fuzzers
+# The control plane of the Python suites; taken from the cache where it is there.
+build-cluster  = @if [ -x hack/cluster/build ]; then hack/cluster/build; fi
+
+.PHONY: unit tsan fuzz fuzz-smoke integration e2e test soak bench
+unit: ## unit and property tests under ASan and UBSan
+	+@$(sub-make) V=asan unit-tests
+	@tests/run $(call unit-paths,$(ASAN))
+
+tsan: ## unit and property tests under TSan
+	+@$(sub-make) V=tsan unit-tests
+	@tests/run $(call unit-paths,$(TSAN))
+
+fuzz-smoke: ## each fuzz target: its corpus, then 5 seconds
+	$(build-fuzz)
+	@tests/run --fuzz-seconds 5 $(fuzz-paths)
+
+fuzz: ## each fuzz target for FUZZ_SECONDS
+	$(build-fuzz)
+	@tests/run --fuzz-seconds $(FUZZ_SECONDS) $(fuzz-paths)
+
+integration: ## the real runtime against a real API server
+	$(build-release)
+	$(build-asan)
+	$(build-cluster)
+	@$(SUITE_ENV) tests/run $(call have-suite,integration)
+
+e2e: ## the whole product on a real control plane
+	$(build-release)
+	$(build-asan)
+	$(build-cluster)
+	@$(SUITE_ENV) tests/run $(call have-suite,e2e)
+
+test: ## everything: installs what it needs, builds, runs all suites
+	@hack/deps
+	$(build-release)
+	$(build-asan)
+	$(build-fuzz)
+	$(build-cluster)
+	@$(SUITE_ENV) tests/run --fuzz-seconds 5 $(call unit-paths,$(ASAN)) $(fuzz-paths) \
+		$(call have-suite,integration) $(call have-suite,e2e)
+
+soak: ## the same suites with full counts; takes hours
+	+@GPUQOS_SOAK=1 $(sub-make) test
+
+bench: ## the benchmark table
+	$(build-release)
+	+@$(sub-make) V=release tools
+	$(build-cluster)
+	@$(SUITE_ENV) tests/bench/run
