@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bump allocator over chunks that double in size. Only the newest chunk is filled; what is left in an older one is given up, which
- * wastes little because a block that needs a chunk of its own is rare.
+ * A bump allocator over chunks that double in size. Only the newest chunk is filled; what is left
+ * in an older one is given up, which wastes little because a block that needs a chunk of its own is
+ * rare.
  */
 #include "base/arena.h"
 
@@ -11,12 +12,14 @@
 #include "base/mem.h"
 
 #define CHUNK_FIRST ((size_t)4 * 1024)
-#define CHUNK_MOST ((size_t)256 * 1024) /* chunks stop doubling here; larger ones hold one block, and no reset keeps them */
+#define CHUNK_MOST     \
+	((size_t)256 * \
+	 1024) /* chunks stop doubling here; larger ones hold one block, and no reset keeps them */
 #define ALIGNMENT _Alignof(max_align_t)
 
 struct arena_chunk {
 	struct arena_chunk *next; /* older */
-	size_t size, used;	  /* of data */
+	size_t size, used;        /* of data */
 	max_align_t data[];
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A growing buffer with a maximum. Capacity counts the terminating zero, so content may use capacity - 1 bytes.
+ * A growing buffer with a maximum. Capacity counts the terminating zero, so content may use
+ * capacity - 1 bytes.
  */
 #include "base/buf.h"
 
@@ -105,7 +106,10 @@ bool buf_printf(struct buf *buf, const char *format, ...)
 	return added;
 }
 
-/* Prints into the room there is; when that was too small, the length is known and the second try fits. */
+/*
+ * Prints into the room there is; when that was too small, the length is known and the second try
+ * fits.
+ */
 bool buf_vprintf(struct buf *buf, const char *format, va_list args)
 {
 	size_t room = buf->capacity - buf->len;

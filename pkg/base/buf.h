@@ -10,9 +10,10 @@
 #include "base/str.h"
 
 /*
- * A growing byte buffer with a named maximum. `data` is always terminated by a zero byte that `len` does not count (data may be
- * NULL while nothing was added). Once an addition would pass the maximum the buffer becomes `overflowed`: it keeps what it had,
- * every later addition is refused, and the caller checks once at the end. A zeroed buffer has no room: init it first.
+ * A growing byte buffer with a named maximum. `data` is always terminated by a zero byte that `len`
+ * does not count (data may be NULL while nothing was added). Once an addition would pass the
+ * maximum the buffer becomes `overflowed`: it keeps what it had, every later addition is refused,
+ * and the caller checks once at the end. A zeroed buffer has no room: init it first.
  */
 struct buf {
 	char *data;
@@ -34,7 +35,10 @@ bool buf_add_char(struct buf *buf, char c);
 bool buf_printf(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 bool buf_vprintf(struct buf *buf, const char *format, va_list args) PRINTF_LIKE(2, 0);
 
-/* Room for @len more bytes at data+len, to be followed by buf_commit() with what was written. NULL as above. */
+/*
+ * Room for @len more bytes at data+len, to be followed by buf_commit() with what was written. NULL
+ * as above.
+ */
 char *buf_reserve(struct buf *buf, size_t len);
 void buf_commit(struct buf *buf, size_t len);
 
@@ -46,7 +50,10 @@ static inline struct str buf_str(const struct buf *buf)
 	return (struct str){buf->data, buf->len};
 }
 
-/* Hands the terminated bytes to the caller, who releases them with mem_free(); never NULL; the buffer is empty afterwards. */
+/*
+ * Hands the terminated bytes to the caller, who releases them with mem_free(); never NULL; the
+ * buffer is empty afterwards.
+ */
 char *buf_take(struct buf *buf) MUST_CHECK;
 
 DEFINE_CLEAR(struct buf, buf_clear)

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * Arithmetic on amounts. The checked forms return false on overflow and leave the result untouched; the saturating forms stop at
- * the ends of int64_t, for sums where "more than can be counted" must stay more than any limit.
+ * Arithmetic on amounts. The checked forms return false on overflow and leave the result untouched;
+ * the saturating forms stop at the ends of int64_t, for sums where "more than can be counted" must
+ * stay more than any limit.
  */
 static inline bool checked_add(int64_t a, int64_t b, int64_t *ret_sum)
 {

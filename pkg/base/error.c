@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Errors are values: a kind for the program, a message for people. Messages are composed in a scratch buffer first, because the
- * arguments may point into the message that is being replaced.
+ * Errors are values: a kind for the program, a message for people. Messages are composed in a
+ * scratch buffer first, because the arguments may point into the message that is being replaced.
  */
 #include "base/error.h"
 
@@ -12,16 +12,15 @@
 static const struct {
 	const char *name;
 	bool retriable;
-} kinds[] = {
-	[ERROR_NONE] = {"none", false},
+} kinds[] = {[ERROR_NONE] = {"none", false},
 #define X(kind, text, retry) [ERROR_##kind] = {text, retry},
-	ERROR_KINDS(X)
+	     ERROR_KINDS(X)
 #undef X
 };
 
 /*
- * The length of @message (@len bytes) without a UTF-8 sequence that its cut end left incomplete: the message travels on in JSON,
- * where half a character would spoil the whole document.
+ * The length of @message (@len bytes) without a UTF-8 sequence that its cut end left incomplete:
+ * the message travels on in JSON, where half a character would spoil the whole document.
  */
 static size_t whole_characters(const char *message, size_t len)
 {
@@ -37,7 +36,10 @@ static size_t whole_characters(const char *message, size_t len)
 	return len - (start - 1) < width ? start - 1 : len;
 }
 
-/* Puts the first @n bytes of @text into the message, where @wanted is how long it would have been without a cut. */
+/*
+ * Puts the first @n bytes of @text into the message, where @wanted is how long it would have been
+ * without a cut.
+ */
 static void store(struct error *err, const char *text, int wanted)
 {
 	size_t len = strlen(text);

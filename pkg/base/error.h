@@ -11,28 +11,39 @@
 /*
  * What went wrong, to which object, and what to do about it.
  *
- * A function that can fail returns 0, or -1 with its last parameter, a `struct error *`, set. The caller owns the struct (usually
- * on its stack); it holds no memory, so it needs no clearing and may be copied. Each level on the way up may put its own context
- * before the message with error_wrap(); nothing logs but the outermost edge, once. NULL is accepted where the caller does not care.
- * An outcome that is expected (not found in a cache, nothing to do) is an enum, never an error.
+ * A function that can fail returns 0, or -1 with its last parameter, a `struct error *`, set. The
+ * caller owns the struct (usually on its stack); it holds no memory, so it needs no clearing and
+ * may be copied. Each level on the way up may put its own context before the message with
+ * error_wrap(); nothing logs but the outermost edge, once. NULL is accepted where the caller does
+ * not care. An outcome that is expected (not found in a cache, nothing to do) is an enum, never an
+ * error.
  */
 
-/* kind, name, worth another try as it stands */
-#define ERROR_KINDS(X)                                                                                                         \
-	X(INVALID, "invalid", false)	     /* malformed input or a request that the server refuses for good */              \
-	X(LIMIT, "limit", false)	     /* a named limit of base/limits.h was met */                                      \
-	X(NOT_FOUND, "not found", false)                                                                                       \
-	X(CONFLICT, "conflict", true)	     /* precondition failed or a concurrent write won: read again, decide again */     \
-	X(EXISTS, "already exists", true)                                                                                      \
-	X(EXPIRED, "expired", true)	     /* resourceVersion or continue token too old: list again */                       \
-	X(THROTTLED, "throttled", true)	     /* 429, or a PodDisruptionBudget; retry_after_us may be set */                    \
-	X(UNAUTHORIZED, "unauthorized", true) /* credentials refused: reload them */                                           \
-	X(FORBIDDEN, "forbidden", false)                                                                                       \
-	X(UNAVAILABLE, "unavailable", true)  /* connection refused or cut, 5xx */                                              \
-	X(TIMEOUT, "timed out", true)                                                                                          \
-	X(CANCELLED, "cancelled", false)     /* taken back by its owner */                                                     \
-	X(FENCED, "fenced", false)	     /* this replica does not lead: the write was not sent */                          \
-	X(SYSTEM, "system error", true)	     /* a system call failed */
+/*
+ * kind, name, and whether it is worth another try as it stands.
+ *
+ * INVALID is malformed input, or a request that the server refuses for good. LIMIT: a named limit of
+ * base/limits.h was met. CONFLICT: a precondition failed or a concurrent write won; read again,
+ * decide again. EXPIRED: a resourceVersion or continue token is too old; list again. THROTTLED is
+ * 429 or a PodDisruptionBudget; retry_after_us may be set. UNAUTHORIZED: credentials were refused;
+ * reload them. UNAVAILABLE: a connection was refused or cut, or 5xx. CANCELLED: taken back by its
+ * owner. FENCED: this replica does not lead, the write was not sent. SYSTEM: a system call failed.
+ */
+#define ERROR_KINDS(X)                        \
+	X(INVALID, "invalid", false)          \
+	X(LIMIT, "limit", false)              \
+	X(NOT_FOUND, "not found", false)      \
+	X(CONFLICT, "conflict", true)         \
+	X(EXISTS, "already exists", true)     \
+	X(EXPIRED, "expired", true)           \
+	X(THROTTLED, "throttled", true)       \
+	X(UNAUTHORIZED, "unauthorized", true) \
+	X(FORBIDDEN, "forbidden", false)      \
+	X(UNAVAILABLE, "unavailable", true)   \
+	X(TIMEOUT, "timed out", true)         \
+	X(CANCELLED, "cancelled", false)      \
+	X(FENCED, "fenced", false)            \
+	X(SYSTEM, "system error", true)
 
 enum error_kind {
 	ERROR_NONE = 0,
@@ -43,19 +54,24 @@ enum error_kind {
 
 struct error {
 	enum error_kind kind;
-	int http_status;	/* 100 to 599 where an HTTP answer is the cause, else 0 */
+	int http_status;        /* 100 to 599 where an HTTP answer is the cause, else 0 */
 	int64_t retry_after_us; /* the server's wish, 0 where it has none */
 	char message[LIMIT_ERROR_MESSAGE];
 };
 
-/* Sets @err and returns -1, so that `return error_set(err, ...)` reads as one step. Longer messages are cut at
- * the end, never within a UTF-8 sequence. Arguments may point into @err. */
+/*
+ * Sets @err and returns -1, so that `return error_set(err, ...)` reads as one step. Longer messages
+ * are cut at the end, never within a UTF-8 sequence. Arguments may point into @err.
+ */
 int error_set(struct error *err, enum error_kind kind, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* As error_set() with kind SYSTEM; appends the text of errno value @errnum. */
 int error_set_errno(struct error *err, int errnum, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* Puts context before the message ("context: message"); keeps kind and numbers; the tail is cut when it grows too long. Returns -1. */
+/*
+ * Puts context before the message ("context: message"); keeps kind and numbers; the tail is cut
+ * when it grows too long. Returns -1.
+ */
 int error_wrap(struct error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
 void error_clear(struct error *err);

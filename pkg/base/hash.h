@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * SipHash-1-3 with a key drawn once per process (Aumasson and Bernstein, "SipHash: a fast short-input PRF"): tenants choose the
- * names that we hash, so they must not be able to choose the collisions.
+ * SipHash-1-3 with a key drawn once per process (Aumasson and Bernstein, "SipHash: a fast
+ * short-input PRF"): tenants choose the names that we hash, so they must not be able to choose the
+ * collisions.
  */
 struct hash_key {
 	uint64_t k0, k1;
@@ -15,7 +16,7 @@ struct hash_key {
 
 void hash_key_init(struct hash_key *ret_key); /* from the kernel's random source */
 uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t len);
-/* For keys that are a few integers: the same function over their bytes. */
+/* For keys that are a few integers: the same function over their 16 bytes, low byte first. */
 uint64_t hash_u64_pair(const struct hash_key *key, uint64_t a, uint64_t b);
 
 #endif

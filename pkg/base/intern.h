@@ -6,15 +6,19 @@
 #include <stdint.h>
 
 #include "base/hash.h"
-#include "base/map.h"
+#include "base/macros.h"
 #include "base/str.h"
 
 /*
- * Each distinct string once, with a reference count, named by a 32-bit handle: equal strings have equal handles. INTERN_EMPTY (0) is
- * the empty string; it needs no reference. Strings longer than LIMIT_INTERNED_STRING are the caller's to refuse. Bytes live in size
- * classed chunks, so that the overhead of a 40-byte name is about 12 bytes with its index entry.
+ * Each distinct string once, with a reference count, named by a 32-bit handle: equal strings have
+ * equal handles. INTERN_EMPTY (0) is the empty string; it needs no reference. Strings longer than
+ * LIMIT_INTERNED_STRING are the caller's to refuse. Bytes live in size classed chunks, so that the
+ * overhead of a 40-byte name is about 12 bytes with its index entry. A string that ever has
+ * INTERN_MAX_REFS references at once stays for good. At most 2^26 - 128 strings (the program ends
+ * when there would be more).
  */
-#define INTERN_EMPTY 0u
+#define INTERN_MAX_REFS ((1u << 22) - 1)
+#define INTERN_EMPTY    0u
 
 struct intern;
 

@@ -5,63 +5,65 @@
 /*
  * Every limit on what outside bytes may make the program hold or do, in one place.
  *
- * "Outside" is the API server, a kubeconfig, an exec plugin, a scraper, a label a tenant wrote. A reader that meets more than its
- * limit returns ERROR_LIMIT naming the object; it never truncates silently and never lets a length field size an allocation.
- * Sizes are bytes unless the name says otherwise.
+ * "Outside" is the API server, a kubeconfig, an exec plugin, a scraper, a label a tenant wrote. A
+ * reader that meets more than its limit returns ERROR_LIMIT naming the object; it never truncates
+ * silently and never lets a length field size an allocation. Sizes are bytes unless the name says
+ * otherwise.
  */
 
 /* HTTP, client side */
-#define LIMIT_HTTP_BODY (8 * 1024 * 1024)	   /* one whole response body kept in memory */
-#define LIMIT_HTTP_ERROR_BODY (64 * 1024)	   /* body of a non-2xx answer; the rest is dropped */
-#define LIMIT_HTTP_HEADERS (64 * 1024)		   /* all response headers of one answer */
-#define LIMIT_HTTP_URL (8 * 1024)
-#define LIMIT_HTTP_INFLIGHT 1024		   /* requests queued or running on one channel */
+#define LIMIT_HTTP_BODY       (8 * 1024 * 1024) /* one whole response body kept in memory */
+#define LIMIT_HTTP_ERROR_BODY (64 * 1024)       /* body of a non-2xx answer; the rest is dropped */
+#define LIMIT_HTTP_HEADERS    (64 * 1024)       /* all response headers of one answer */
+#define LIMIT_HTTP_URL        (8 * 1024)
+#define LIMIT_HTTP_INFLIGHT   1024 /* requests queued or running on one channel */
 
 /* HTTP, server side (metrics and health) */
 #define LIMIT_SERVER_CONNECTIONS 256
-#define LIMIT_SERVER_HEADERS (8 * 1024)
-#define LIMIT_SERVER_BODY (3 * 1024 * 1024)
-#define LIMIT_SERVER_REQUEST_US (2 * 1000 * 1000)  /* handshake and request, each, in all */
+#define LIMIT_SERVER_HEADERS     (8 * 1024)
+#define LIMIT_SERVER_BODY        (3 * 1024 * 1024)
+#define LIMIT_SERVER_REQUEST_US  (2 * 1000 * 1000) /* handshake and request, each, in all */
 
 /* Watch streams and lists */
-#define LIMIT_WATCH_FRAME (4 * 1024 * 1024)	   /* one object on a watch or list; etcd holds at most 1.5 MiB */
-#define LIMIT_LIST_PAGE_ITEMS 500		   /* asked for per page of a paged list */
+#define LIMIT_WATCH_FRAME     (4 * 1024 * 1024) /* one object of a watch or list; etcd: 1.5 MiB */
+#define LIMIT_LIST_PAGE_ITEMS 500               /* asked for per page of a paged list */
 
 /* Decoding */
-#define LIMIT_DECODE_DEPTH 32			   /* nesting of messages or JSON values in kept fields */
-#define LIMIT_SKIP_DEPTH 128			   /* nesting inside fields that are skipped */
-#define LIMIT_DECODE_ARENA (16 * 1024 * 1024)	   /* memory of one decoded object */
-#define LIMIT_DECODE_ITEMS (64 * 1024)		   /* elements of one list or map */
-#define LIMIT_STRING (1024 * 1024)		   /* one string */
-#define LIMIT_JSON_DOCUMENT (256 * 1024)	   /* text given to jansson: its tree takes 13 times that */
-#define LIMIT_YAML_DOCUMENT (1024 * 1024)	   /* a kubeconfig or --config file */
-#define LIMIT_YAML_NODES (64 * 1024)
-#define LIMIT_JSON_OUTPUT (2 * 1024 * 1024)	   /* one body that we write */
+#define LIMIT_DECODE_DEPTH  32  /* nesting of messages or JSON values in kept fields */
+#define LIMIT_SKIP_DEPTH    128 /* nesting inside fields that are skipped */
+#define LIMIT_DECODE_ARENA  (16 * 1024 * 1024) /* memory of one decoded object */
+#define LIMIT_DECODE_ITEMS  (64 * 1024)        /* elements of one list or map */
+#define LIMIT_STRING        (1024 * 1024)      /* one string */
+#define LIMIT_JSON_DOCUMENT (256 * 1024)  /* text given to jansson: its tree takes 13 times that */
+#define LIMIT_YAML_DOCUMENT (1024 * 1024) /* a kubeconfig or --config file */
+#define LIMIT_YAML_NODES    (64 * 1024)
+#define LIMIT_JSON_OUTPUT   (2 * 1024 * 1024) /* one body that we write */
 
 /* Credentials */
 #define LIMIT_KUBECONFIG_FILES 16
-#define LIMIT_TOKEN (64 * 1024)
-#define LIMIT_CERTIFICATE (256 * 1024)		   /* one PEM file or data field */
-#define LIMIT_EXEC_OUTPUT (256 * 1024)
-#define LIMIT_EXEC_US (60LL * 1000 * 1000)	   /* an exec plugin is ended after this */
+#define LIMIT_TOKEN            (64 * 1024)
+#define LIMIT_CERTIFICATE      (256 * 1024) /* one PEM file or data field */
+#define LIMIT_EXEC_OUTPUT      (256 * 1024)
+#define LIMIT_EXEC_US          (60LL * 1000 * 1000) /* an exec plugin is ended after this */
 
 /* What the cache keeps */
-#define LIMIT_NAME 253				   /* a DNS subdomain, the longest Kubernetes name */
-#define LIMIT_INTERNED_STRING 512		   /* one interned string */
-#define LIMIT_RESOURCES_PER_POD 16		   /* GPU resource names in one pod */
-#define LIMIT_CONTAINERS_PER_POD 1024		   /* init and normal containers read of one pod */
-#define LIMIT_OFFERS_PER_NODE 64		   /* GPU resource names on one node */
-#define LIMIT_RESOURCE_NAMES 1024		   /* GPU resource names in the cluster */
-#define LIMIT_QUOTAS_PER_NAMESPACE 64		   /* GpuMemoryQuotas read of one namespace; further ones are refused */
-#define LIMIT_STATUS_RESOURCES 128		   /* rows of status.resources[] */
+#define LIMIT_NAME               253  /* a DNS subdomain, the longest Kubernetes name */
+#define LIMIT_INTERNED_STRING    512  /* one interned string */
+#define LIMIT_RESOURCES_PER_POD  16   /* GPU resource names in one pod */
+#define LIMIT_CONTAINERS_PER_POD 1024 /* init and normal containers read of one pod */
+#define LIMIT_OFFERS_PER_NODE    64   /* GPU resource names on one node */
+#define LIMIT_RESOURCE_NAMES     1024 /* GPU resource names in the cluster */
+#define LIMIT_QUOTAS_PER_NAMESPACE \
+	64 /* GpuMemoryQuotas read of one namespace; further ones are refused */
+#define LIMIT_STATUS_RESOURCES 128 /* rows of status.resources[] */
 
 /* What the program says */
 #define LIMIT_ERROR_MESSAGE 512
-#define LIMIT_LOG_RING (256 * 1024)		   /* log bytes waiting for stderr */
-#define LIMIT_LOG_LINE (4 * 1024)
-#define LIMIT_EVENT_NOTE 1024			   /* events.k8s.io/v1 note */
-#define LIMIT_EVENT_QUEUE 1000			   /* Events waiting to be sent; more are dropped and counted */
-#define LIMIT_METRICS_PAGE (16 * 1024 * 1024)
+#define LIMIT_LOG_RING      (256 * 1024) /* log bytes waiting for stderr */
+#define LIMIT_LOG_LINE      (4 * 1024)
+#define LIMIT_EVENT_NOTE    1024 /* events.k8s.io/v1 note */
+#define LIMIT_EVENT_QUEUE   1000 /* Events waiting to be sent; more are dropped and counted */
+#define LIMIT_METRICS_PAGE  (16 * 1024 * 1024)
 
 /* What one turn or one reconcile may do */
 #define LIMIT_WRITES_PER_RECONCILE 16

@@ -8,8 +8,8 @@
 #include "base/macros.h"
 
 /*
- * Intrusive circular list. The head is a node of its own; a zeroed entry is not linked, and unlinking it is a no-op. Entries are
- * never owned by the list.
+ * Intrusive circular list. The head is a node of its own; a zeroed entry is not linked, and
+ * unlinking it is a no-op. Entries are never owned by the list.
  */
 struct list {
 	struct list *next, *prev;
@@ -64,7 +64,8 @@ static inline struct list *list_pop(struct list *head)
 #define list_for_each(it, head) for (struct list *it = (head)->next; it != (head); it = it->next)
 
 /* The body may unlink (and free) @it. */
-#define list_for_each_safe(it, head)                                                                                           \
-	for (struct list *it = (head)->next, *it##_next = it->next; it != (head); it = it##_next, it##_next = it->next)
+#define list_for_each_safe(it, head)                                              \
+	for (struct list *it = (head)->next, *it##_next = it->next; it != (head); \
+	     it = it##_next, it##_next = it->next)
 
 #endif

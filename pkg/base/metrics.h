@@ -9,28 +9,34 @@
 #include "base/macros.h"
 
 /*
- * Metrics in the Prometheus text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). Counters and histograms that
- * the program counts live in families with a fixed set of label names; what can be read off the state (cache sizes, quotas) is not
- * stored twice: a collector writes it when the page is asked for. A family's label values are copied; a family holds at most
- * METRICS_MAX_CELLS combinations, further ones are counted under the label value "other".
+ * Metrics in the Prometheus text format 0.0.4
+ * (prometheus.io/docs/instrumenting/exposition_formats). Counters and histograms that the program
+ * counts live in families with a fixed set of label names; what can be read off the state (cache
+ * sizes, quotas) is not stored twice: a collector writes it when the page is asked for. A family's
+ * label values are copied; a family holds at most METRICS_MAX_CELLS combinations, further ones are
+ * counted under the label value "other".
  */
 #define METRICS_MAX_LABELS 4
-#define METRICS_MAX_CELLS 512
+#define METRICS_MAX_CELLS  512
 
-struct metrics;	       /* the registry */
-struct metric_family;  /* borrowed from the registry, lives as long */
+struct metrics;       /* the registry */
+struct metric_family; /* borrowed from the registry, lives as long */
 
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
 
 /*
- * @labels: up to METRICS_MAX_LABELS names ended by NULL, or NULL for none. Names and help are borrowed static strings. @buckets:
- * ascending upper bounds in the metric's unit, @n_buckets of them; +Inf is added.
+ * @labels: up to METRICS_MAX_LABELS names ended by NULL, or NULL for none. Names and help are
+ * borrowed static strings. @buckets: ascending upper bounds in the metric's unit, @n_buckets of
+ * them; +Inf is added.
  */
-struct metric_family *metrics_counter(struct metrics *metrics, const char *name, const char *help, const char *const *labels);
-struct metric_family *metrics_gauge(struct metrics *metrics, const char *name, const char *help, const char *const *labels);
-struct metric_family *metrics_histogram(struct metrics *metrics, const char *name, const char *help, const char *const *labels,
-					const double *buckets, size_t n_buckets); /* sizes: one definition, one call */
+struct metric_family *metrics_counter(struct metrics *metrics, const char *name, const char *help,
+				      const char *const *labels);
+struct metric_family *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
+				    const char *const *labels);
+struct metric_family *metrics_histogram(struct metrics *metrics, const char *name, const char *help,
+					const char *const *labels, const double *buckets,
+					size_t n_buckets); /* sizes: one definition, one call */
 
 /* @values: as many as the family has labels (NULL for none), copied when first seen. */
 void metric_add(struct metric_family *family, const char *const *values, double amount);
@@ -51,9 +57,13 @@ struct metric_label {
 
 /* @type: "gauge", "counter". Once per family, before its samples. */
 void metrics_write_family(struct buf *page, const char *name, const char *type, const char *help);
-void metrics_write_sample(struct buf *page, const char *name, const struct metric_label *labels, size_t n_labels, double value);
+void metrics_write_sample(struct buf *page, const char *name, const struct metric_label *labels,
+			  size_t n_labels, double value);
 
-/* The whole page. Families come in order of registration, collectors last. Overflow of @page is the caller's to check. */
+/*
+ * The whole page. Families come in order of registration, collectors last. Overflow of @page is the
+ * caller's to check.
+ */
 void metrics_write(const struct metrics *metrics, struct buf *page);
 
 DEFINE_CLEANUP(struct metrics *, metrics_free)

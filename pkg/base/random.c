@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xoshiro256** by Blackman and Vigna, seeded through splitmix64 as its authors advise; and the kernel's source. */
+/*
+ * xoshiro256** by Blackman and Vigna, seeded through splitmix64 as its authors advise; and the
+ * kernel's source.
+ */
 #include "base/random.h"
 
 #include <assert.h>
@@ -43,7 +46,10 @@ uint64_t random_u64(struct random *random)
 	return result;
 }
 
-/* Numbers below 2^64 mod bound are drawn again, so that each remainder has the same number of sources. */
+/*
+ * Numbers below 2^64 mod bound are drawn again, so that each remainder has the same number of
+ * sources.
+ */
 uint64_t random_below(struct random *random, uint64_t bound)
 {
 	uint64_t biased, drawn;
@@ -78,7 +84,8 @@ void random_bytes(void *ret_bytes, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			static const char line[] = "gpuqos: the kernel gives no random bytes, ending\n";
+			static const char line[] =
+				"gpuqos: the kernel gives no random bytes, ending\n";
 
 			n = write(STDERR_FILENO, line, sizeof(line) - 1);
 			abort();

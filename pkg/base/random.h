@@ -5,7 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A small seeded generator (xoshiro256**) for jitter and tests: same seed, same run. Not for secrets: see random_bytes(). */
+/*
+ * A small seeded generator (xoshiro256**) for jitter and tests: same seed, same run. Not for
+ * secrets: see random_bytes().
+ */
 struct random {
 	uint64_t state[4];
 };

@@ -16,14 +16,16 @@ int str_compare(struct str a, struct str b)
 
 bool str_starts_with(struct str s, struct str prefix)
 {
-	return prefix.len == 0 || (s.len >= prefix.len && memcmp(s.data, prefix.data, prefix.len) == 0);
+	return prefix.len == 0 ||
+	       (s.len >= prefix.len && memcmp(s.data, prefix.data, prefix.len) == 0);
 }
 
 bool str_ends_with(struct str s, struct str suffix)
 {
 	if (suffix.len == 0)
 		return true;
-	return s.len >= suffix.len && memcmp(s.data + (s.len - suffix.len), suffix.data, suffix.len) == 0;
+	return s.len >= suffix.len &&
+	       memcmp(s.data + (s.len - suffix.len), suffix.data, suffix.len) == 0;
 }
 
 bool str_split(struct str s, char separator, struct str *ret_head, struct str *ret_tail)
@@ -48,7 +50,8 @@ bool str_to_int64(struct str s, int64_t min, int64_t max, int64_t *ret_value)
 	for (; i < s.len; i++) {
 		if (s.data[i] < '0' || s.data[i] > '9')
 			return false;
-		if (__builtin_mul_overflow(value, 10, &value) || __builtin_sub_overflow(value, s.data[i] - '0', &value))
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_sub_overflow(value, s.data[i] - '0', &value))
 			return false;
 	}
 	if (!negative && __builtin_sub_overflow(0, value, &value))

@@ -8,17 +8,17 @@
 #include <string.h>
 
 /*
- * A borrowed piece of text: not terminated, never owned, valid as long as what it points into. A zeroed one is empty.
- * Print it with "%.*s" and STR_ARGS.
+ * A borrowed piece of text: not terminated, never owned, valid as long as what it points into. A
+ * zeroed one is empty. Print it with "%.*s" and STR_ARGS.
  */
 struct str {
 	const char *data;
 	size_t len;
 };
 
-#define STR_ARGS(s) (int)(s).len, (s).data
+#define STR_ARGS(s)  (int)(s).len, (s).data
 #define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
-#define STR_NONE ((struct str){NULL, 0})
+#define STR_NONE     ((struct str){NULL, 0})
 
 static inline struct str str_from(const char *s)
 {
@@ -40,10 +40,16 @@ int str_compare(struct str a, struct str b);
 bool str_starts_with(struct str s, struct str prefix);
 bool str_ends_with(struct str s, struct str suffix);
 
-/* Cuts @s at the first @separator: true with both parts set, false with @ret_head = s and an empty tail. */
+/*
+ * Cuts @s at the first @separator: true with both parts set, false with @ret_head = s and an empty
+ * tail.
+ */
 bool str_split(struct str s, char separator, struct str *ret_head, struct str *ret_tail);
 
-/* The whole of @s as a decimal integer in [min, max], no sign but '-', no blanks. False leaves @ret_value untouched. */
+/*
+ * The whole of @s as a decimal integer in [min, max], no sign but '-', no blanks. False leaves
+ * @ret_value untouched.
+ */
 bool str_to_int64(struct str s, int64_t min, int64_t max, int64_t *ret_value);
 
 #endif

@@ -9,20 +9,21 @@
 #include "base/macros.h"
 
 /*
- * A flat array of records of one size, addressed by 32-bit handles, with a free list: what decisions read lives in these, so that a
- * clone is one copy of memory. Freed handles are used again, newest first. A pointer from table_at() is *borrowed* and dies at the
- * next table_add(); what lives longer keeps the handle. Records hold no pointers to others, only handles.
+ * A flat array of records of one size, addressed by 32-bit handles, with a free list: what
+ * decisions read lives in these, so that a clone is one copy of memory. Freed handles are used
+ * again, newest first. A pointer from table_at() is *borrowed* and dies at the next table_add();
+ * what lives longer keeps the handle. Records hold no pointers to others, only handles.
  */
 #define TABLE_NONE UINT32_MAX
 
 struct table {
-	void *records;	     /* owned */
-	uint32_t *next_free; /* owned; TABLE_LIVE for a record in use */
+	void *records;       /* owned */
+	uint32_t *next_free; /* owned; chains what is free, and marks what is in use */
 	size_t record_size;
-	uint32_t end;	     /* handles are below this */
+	uint32_t end; /* handles are below this */
 	uint32_t capacity;
 	uint32_t first_free; /* TABLE_NONE when there is none */
-	uint32_t count;	     /* records in use */
+	uint32_t count;      /* records in use */
 };
 
 void table_init(struct table *table, size_t record_size);
@@ -40,10 +41,16 @@ static inline void *table_at(const struct table *table, uint32_t handle)
 	return (char *)table->records + (size_t)handle * table->record_size;
 }
 
-/* The first handle in use at or after @from, or TABLE_NONE: for (h = table_next(t, 0); h != TABLE_NONE; h = table_next(t, h + 1)) */
+/*
+ * The first handle in use at or after @from, or TABLE_NONE:
+ *	for (h = table_next(t, 0); h != TABLE_NONE; h = table_next(t, h + 1))
+ */
 uint32_t table_next(const struct table *table, uint32_t from);
 
-/* Makes @copy (zeroed or initialised) an independent copy. */
+/*
+ * Makes @copy (zeroed or initialised) an independent copy. Memory that @copy holds already is used
+ * again where it is large enough.
+ */
 void table_clone(const struct table *table, struct table *copy);
 size_t table_bytes(const struct table *table);
 
