@@ -69,6 +69,8 @@ def count_parameters(toks):
     if not inner or [t.text for t in inner] == ['void']:
         return 0
     depth = commas = 0
+    if [t.text for t in inner[-4:]] == [',', '.', '.', '.']:
+        inner = inner[:-4]
     for t in inner:
         depth += (t.text in '([{') - (t.text in ')]}')
         commas += t.text == ',' and depth == 0
