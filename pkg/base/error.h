@@ -22,8 +22,8 @@
 /*
  * kind, name, and whether it is worth another try as it stands.
  *
- * INVALID is malformed input, or a request that the server refuses for good. LIMIT: a named limit of
- * base/limits.h was met. CONFLICT: a precondition failed or a concurrent write won; read again,
+ * INVALID is malformed input, or a request that the server refuses for good. LIMIT: a named limit
+ * of base/limits.h was met. CONFLICT: a precondition failed or a concurrent write won; read again,
  * decide again. EXPIRED: a resourceVersion or continue token is too old; list again. THROTTLED is
  * 429 or a PodDisruptionBudget; retry_after_us may be set. UNAUTHORIZED: credentials were refused;
  * reload them. UNAVAILABLE: a connection was refused or cut, or 5xx. CANCELLED: taken back by its

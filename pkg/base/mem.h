@@ -14,10 +14,10 @@
  * block that may be released but not used. Products are checked for overflow. Blocks are released
  * with mem_free(), which accepts NULL.
  */
-void *mem_alloc(size_t size) MUST_CHECK;                     /* zeroed */
-void *mem_alloc_array(size_t count, size_t size) MUST_CHECK; /* zeroed */
-void *mem_realloc_array(void *block, size_t count,
-			size_t size) MUST_CHECK; /* growth is not zeroed */
+void *mem_alloc(size_t size) MUST_CHECK;                                    /* zeroed */
+void *mem_alloc_array(size_t count, size_t size) MUST_CHECK;                /* zeroed */
+void *mem_realloc_array(void *block, size_t count, size_t size) MUST_CHECK; /* growth is not zeroed
+									     */
 char *mem_strdup(const char *s) MUST_CHECK;
 char *mem_strndup(const char *s, size_t len) MUST_CHECK; /* at most @len bytes, always terminated */
 void mem_free(void *block);

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/macros.h"
+#include "base/str.h"
 
 /*
  * Metrics in the Prometheus text format 0.0.4
@@ -27,18 +28,24 @@ void metrics_free(struct metrics *metrics);
 
 /*
  * @labels: up to METRICS_MAX_LABELS names ended by NULL, or NULL for none. Names and help are
- * borrowed static strings. @buckets: ascending upper bounds in the metric's unit, @n_buckets of
- * them; +Inf is added.
+ * borrowed static strings; @labels and @buckets are copied. @buckets: ascending upper bounds in the
+ * metric's unit, @n_buckets of them; +Inf is added. A family without labels shows from the start
+ * with 0, one with labels once it has a cell. Names end in the unit (_seconds, _bytes), counters'
+ * in _total.
  */
 struct metric_family *metrics_counter(struct metrics *metrics, const char *name, const char *help,
 				      const char *const *labels);
 struct metric_family *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
 				    const char *const *labels);
+/* size: one definition, one call */
 struct metric_family *metrics_histogram(struct metrics *metrics, const char *name, const char *help,
 					const char *const *labels, const double *buckets,
-					size_t n_buckets); /* sizes: one definition, one call */
+					size_t n_buckets);
 
-/* @values: as many as the family has labels (NULL for none), copied when first seen. */
+/*
+ * @values: as many as the family has labels (NULL for none), copied when first seen; bytes that are
+ * not UTF-8 are replaced on output. A NULL @family is accepted. Counters only grow: @amount >= 0.
+ */
 void metric_add(struct metric_family *family, const char *const *values, double amount);
 void metric_set(struct metric_family *family, const char *const *values, double value);
 void metric_observe(struct metric_family *family, const char *const *values, double value);
