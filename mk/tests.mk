@@ -130,7 +130,7 @@ e2e: ## the whole product on a real control plane
 	@$(SUITE_ENV) tests/run $(call have-suite,e2e)
 
 test: ## everything: installs what it needs, builds, runs all suites
-	@hack/deps
+	@hack/deps build test
 	$(build-release)
 	$(build-asan)
 	$(build-fuzz)
