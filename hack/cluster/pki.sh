@@ -10,7 +10,8 @@ issue() {
 	done
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc \
 		-CA ca.crt -CAkey ca.key -keyout "$name.key" -out "$name.crt" -days 365 \
-		-subj "$subject" -addext basicConstraints=critical,CA:FALSE "${options[@]}"
+		-subj "$subject" -addext basicConstraints=critical,CA:FALSE \
+		-addext keyUsage=critical,digitalSignature "${options[@]}"
 }
 
 issue_client() {
@@ -19,7 +20,9 @@ issue_client() {
 
 issue_all() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc \
-		-keyout ca.key -out ca.crt -days 365 -subj /CN=gpuqos-dev-ca
+		-keyout ca.key -out ca.crt -days 365 -subj /CN=gpuqos-dev-ca \
+		-addext basicConstraints=critical,CA:TRUE \
+		-addext keyUsage=critical,digitalSignature,keyCertSign,cRLSign
 	issue apiserver /CN=kube-apiserver extendedKeyUsage=serverAuth \
 		"subjectAltName=IP:127.0.0.1,IP:10.96.0.1,DNS:localhost,DNS:kubernetes.default.svc"
 	issue_client admin /O=system:masters/CN=admin
