@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_MODEL_NODE_H
+#define GPUQOS_MODEL_NODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/amount.h"
+
+/*
+ * How a unit of an extended resource relates to a card: name, text in status.resources[].sharing.
+ *
+ * WHOLE: one unit is one card. MIG: one unit is one hardware partition. TIME_SLICED, MPS: one unit
+ * is one replica of a card or partition, which is a price, not isolation. OTHER: a resource of
+ * which we know only the name.
+ */
+#define DEVICE_SHARINGS(X)            \
+	X(WHOLE, "None")              \
+	X(MIG, "MIG")                 \
+	X(TIME_SLICED, "TimeSlicing") \
+	X(MPS, "MPS")                 \
+	X(OTHER, "Unknown")
+
+enum device_sharing {
+#define X(name, text) DEVICE_##name,
+	DEVICE_SHARINGS(X)
+#undef X
+};
+
+/* Borrowed, static. */
+const char *device_sharing_text(enum device_sharing sharing);
+
+/*
+ * What a node offers of one GPU resource. A unit's memory comes from the node's own labels; for a
+ * replica of a shared card it is the card's memory divided by the replicas, rounded down.
+ */
+struct device_offer {
+	struct str resource; /* "nvidia.com/mig-1g.10gb" */
+	struct str product;  /* of the card, as the node's label says it; empty when unlabelled */
+	int64_t unit_memory; /* bytes, > 0, or AMOUNT_UNKNOWN */
+	int64_t count;       /* units in the node's capacity, > 0 */
+	enum device_sharing sharing;
+};
+
+/* A node as observed: transient, everything borrowed. */
+struct node_facts {
+	struct str name, uid;
+	uint64_t resource_version; /* 0 when it is no number */
+	const struct device_offer *offers;
+	size_t n_offers; /* at most LIMIT_OFFERS_PER_NODE, each resource once */
+};
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_MODEL_OBSERVED_H
+#define GPUQOS_MODEL_OBSERVED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/quota.h"
+
+/*
+ * The small objects of a namespace as observed: transient, everything borrowed. resource_version is
+ * 0 when it is no number.
+ */
+
+/* The name of the ResourceQuota and the LimitRange that are ours. */
+#define OWNED_OBJECT_NAME "gpuqos"
+
+struct namespace_facts {
+	struct str name, uid;
+	uint64_t resource_version;
+	bool managed; /* carries our label gpuqos.io/managed */
+	bool terminating;
+};
+
+struct quota_facts {
+	struct str namespace, name, uid;
+	uint64_t resource_version;
+	int64_t created_us; /* real; the oldest governs, ties by name */
+	int64_t generation;
+	bool terminating;
+	struct quota_spec spec;
+	const char *invalid; /* why the spec cannot be used, or NULL */
+	bool has_status;
+	struct quota_status status;
+};
+
+/* Amounts: GPU keys only, without "requests.", in any order, each resource once. */
+struct resource_quota_facts {
+	struct str namespace, name, uid; /* only OWNED_OBJECT_NAME is kept */
+	uint64_t resource_version;
+	struct str owner_uid; /* of the controlling owner reference */
+	const struct resource_amount *hard, *status_hard;
+	size_t n_hard, n_status_hard;
+	bool other_keys;            /* spec.hard has keys besides */
+	struct str foreign_manager; /* see quota/decide.h */
+};
+
+struct limit_range_facts {
+	struct str namespace, name, uid; /* only OWNED_OBJECT_NAME is kept */
+	uint64_t resource_version;
+	struct str owner_uid;
+	const struct resource_amount *defaults; /* of its one Container entry, in any order */
+	size_t n_defaults;
+	bool other_limits;
+	struct str foreign_manager;
+};
+
+#endif

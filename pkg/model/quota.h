@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_MODEL_QUOTA_H
+#define GPUQOS_MODEL_QUOTA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/amount.h"
+#include "model/node.h"
+
+/* A GpuMemoryQuota's spec in our units. Everything borrowed from whoever holds it. */
+struct quota_spec {
+	int64_t gpu_memory;                 /* bytes, at least 1 GiB */
+	int64_t gpus;                       /* whole GPUs, or AMOUNT_NONE */
+	int64_t pod_gpu_memory;             /* perPod, or AMOUNT_NONE */
+	int64_t pod_gpus;                   /* perPod, or AMOUNT_NONE */
+	const struct resource_amount *caps; /* resources: cap per extended resource */
+	size_t n_caps;
+	const struct resource_amount *defaults; /* containerDefaults */
+	size_t n_defaults;
+};
+
+/* type, status.conditions[].type */
+#define QUOTA_CONDITIONS(X)       \
+	X(READY, "Ready")         \
+	X(ACCEPTED, "Accepted")   \
+	X(EXCEEDED, "Exceeded")   \
+	X(THROTTLED, "Throttled") \
+	X(DRIFTED, "Drifted")
+
+enum quota_condition {
+#define X(name, text) QUOTA_##name,
+	QUOTA_CONDITIONS(X)
+#undef X
+		QUOTA_CONDITION_COUNT
+};
+
+/*
+ * reason, status.conditions[].reason
+ *
+ * Ready: ENFORCED, the API server enforces what the spec says. PENDING, the ResourceQuota's status
+ * does not show our hard values yet; STATUS_STALE, and that for a minute: is
+ * kube-controller-manager up? NOT_ACCEPTED, see Accepted. Accepted: ACCEPTED. INVALID, the spec
+ * cannot be read in our units. DUPLICATE, an older quota governs the namespace. TERMINATING, the
+ * quota is being deleted and governs no more. Exceeded: WITHIN_LIMIT. OVER_LIMIT, more is held than
+ * is allowed; nothing new until it falls. Unknown with UNKNOWN_MEMORY, devices are in use that
+ * nothing prices, or with NOT_ACCEPTED. Throttled: NOT_THROTTLED. Drifted: IN_SYNC. FOREIGN_WRITER,
+ * somebody else changed what we own; named, and put right. LEDGER_DIFFERS, a recount found another
+ * sum than the ledger; corrected. Unknown with NOT_ACCEPTED.
+ */
+#define QUOTA_REASONS(X)                         \
+	X(ENFORCED, "Enforced")                  \
+	X(PENDING, "Pending")                    \
+	X(STATUS_STALE, "QuotaStatusStale")      \
+	X(NOT_ACCEPTED, "NotAccepted")           \
+	X(INVALID, "Invalid")                    \
+	X(ACCEPTED, "Accepted")                  \
+	X(DUPLICATE, "Duplicate")                \
+	X(TERMINATING, "Terminating")            \
+	X(WITHIN_LIMIT, "WithinLimit")           \
+	X(OVER_LIMIT, "OverLimit")               \
+	X(UNKNOWN_MEMORY, "UnknownDeviceMemory") \
+	X(NOT_THROTTLED, "NotThrottled")         \
+	X(IN_SYNC, "InSync")                     \
+	X(FOREIGN_WRITER, "ForeignWriter")       \
+	X(LEDGER_DIFFERS, "LedgerDiffers")
+
+enum quota_reason {
+#define X(name, text) QUOTA_REASON_##name,
+	QUOTA_REASONS(X)
+#undef X
+};
+
+enum condition_status { CONDITION_UNKNOWN, CONDITION_TRUE, CONDITION_FALSE };
+
+/* Borrowed, static. */
+const char *quota_condition_text(enum quota_condition condition);
+const char *quota_reason_text(enum quota_reason reason);
+const char *condition_status_text(enum condition_status status); /* "True", "False", "Unknown" */
+
+#define QUOTA_MESSAGE_SIZE 384
+
+struct condition {
+	enum condition_status status;
+	enum quota_reason reason;
+	int64_t since_us;                 /* lastTransitionTime, real, full seconds */
+	char message[QUOTA_MESSAGE_SIZE]; /* a sentence a person can act on */
+};
+
+/* One row of status.resources[]: a resource on one product. */
+struct quota_row {
+	struct str resource, product;
+	int64_t unit_memory; /* bytes, or AMOUNT_UNKNOWN: shown as absent */
+	int64_t used; /* units charged to the namespace under this product; pending pods under the
+			 dearest product they may get */
+	int64_t hard; /* units that `effective` buys of this row alone, caps applied */
+	enum device_sharing sharing;
+};
+
+/* used_percent goes no further; it is also what any use of an effective of 0 shows. */
+#define QUOTA_PERCENT_MOST 9999
+
+/* A GpuMemoryQuota's status in our units. */
+struct quota_status {
+	int64_t observed_generation;
+	int64_t effective, used, lent, borrowed, live; /* bytes */
+	int64_t gpus_used;                             /* whole cards */
+	int64_t used_percent;         /* of effective, rounded up; 0 where nothing is used */
+	int64_t pods;                 /* that hold or ask for a GPU */
+	const struct quota_row *rows; /* sorted by resource, product */
+	size_t n_rows;
+	struct condition conditions[QUOTA_CONDITION_COUNT];
+};
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Vendors' resource names. One table, matched from the top: an exact name, or the start of one.
+ */
+#include "model/resource.h"
+
+#include <stddef.h>
+
+#include "base/macros.h"
+#include "model/amount.h"
+
+struct pattern {
+	struct str text;
+	bool prefix;
+	enum resource_family family;
+};
+
+#define EXACT(text, family)                                        \
+	{                                                          \
+		{text, sizeof(text) - 1}, false, RESOURCE_##family \
+	}
+#define PREFIX(text, family)                                      \
+	{                                                         \
+		{text, sizeof(text) - 1}, true, RESOURCE_##family \
+	}
+
+static const struct pattern patterns[] = {
+	EXACT("nvidia.com/gpu", CARD),
+	EXACT("nvidia.com/gpu.shared", CARD),
+	PREFIX("nvidia.com/mig-", MIG),
+	EXACT("nvidia.com/gpumem", FRACTION),
+	EXACT("nvidia.com/gpumem-percentage", FRACTION),
+	EXACT("nvidia.com/gpucores", FRACTION),
+	EXACT("amd.com/gpu", CARD),
+	EXACT("gpu.intel.com/i915", CARD),
+	EXACT("gpu.intel.com/xe", CARD),
+	PREFIX("volcano.sh/vgpu-", FRACTION),
+	PREFIX("volcano.sh/gpu-", FRACTION),
+	PREFIX("koordinator.sh/gpu", FRACTION),
+	PREFIX("aliyun.com/gpu-", FRACTION),
+};
+
+/*
+ * "amd.com/cpx_nps4": compute partition and memory partition. A card in one part (spx) is a card.
+ */
+static enum resource_family amd_partition(struct str name)
+{
+	static const struct str vendor = {"amd.com/", 8};
+	struct str compute, memory;
+
+	if (!str_starts_with(name, vendor))
+		return RESOURCE_NOT_GPU;
+	name.data += vendor.len;
+	name.len -= vendor.len;
+	if (!str_split(name, '_', &compute, &memory) || !str_starts_with(memory, STR("nps")))
+		return RESOURCE_NOT_GPU;
+	if (compute.len != 3 || !str_ends_with(compute, STR("px")))
+		return RESOURCE_NOT_GPU;
+	return compute.data[0] == 's' ? RESOURCE_CARD : RESOURCE_MIG;
+}
+
+enum resource_family resource_family(struct str name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
+		const struct pattern *p = &patterns[i];
+
+		if (p->prefix ? str_starts_with(name, p->text) : str_equal(name, p->text))
+			return p->family;
+	}
+	return amd_partition(name);
+}
+
+/* The decimal number that @s starts with, cut off; -1 where there is none or it is absurd. */
+static int64_t take_number(struct str *s)
+{
+	int64_t value = 0;
+	size_t i = 0;
+
+	for (; i < s->len && s->data[i] >= '0' && s->data[i] <= '9'; i++) {
+		value = value * 10 + (s->data[i] - '0');
+		if (value > 100000)
+			return -1;
+	}
+	if (i == 0)
+		return -1;
+	s->data += i;
+	s->len -= i;
+	return value;
+}
+
+/* nvidia.com/mig-<slices>g.<gigabytes>gb, then attributes that do not change the size. */
+int64_t resource_memory_by_name(struct str name)
+{
+	static const struct str prefix = {"nvidia.com/mig-", 15};
+	int64_t gigabytes;
+
+	if (!str_starts_with(name, prefix))
+		return AMOUNT_UNKNOWN;
+	name.data += prefix.len;
+	name.len -= prefix.len;
+	if (take_number(&name) < 0 || !str_starts_with(name, STR("g.")))
+		return AMOUNT_UNKNOWN;
+	name.data += 2;
+	name.len -= 2;
+	gigabytes = take_number(&name);
+	if (gigabytes <= 0 || !str_starts_with(name, STR("gb")))
+		return AMOUNT_UNKNOWN;
+	return gigabytes * GIB;
+}

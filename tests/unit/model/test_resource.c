@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which resource names are GPUs, and what a MIG name claims. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "model/amount.h"
+#include "model/resource.h"
+
+static const struct {
+	const char *name;
+	enum resource_family family;
+	int64_t memory; /* GiB, or AMOUNT_UNKNOWN */
+} cases[] = {
+	{"nvidia.com/gpu", RESOURCE_CARD, AMOUNT_UNKNOWN},
+	{"nvidia.com/gpu.shared", RESOURCE_CARD, AMOUNT_UNKNOWN},
+	{"nvidia.com/mig-1g.10gb", RESOURCE_MIG, 10},
+	{"nvidia.com/mig-1g.10gb.shared", RESOURCE_MIG, 10},
+	{"nvidia.com/mig-1g.10gb.me", RESOURCE_MIG, 10},
+	{"nvidia.com/mig-1g.24gb-me", RESOURCE_MIG, 24},
+	{"nvidia.com/mig-7g.141gb", RESOURCE_MIG, 141},
+	{"nvidia.com/mig-odd", RESOURCE_MIG, AMOUNT_UNKNOWN},
+	{"nvidia.com/mig-1g.", RESOURCE_MIG, AMOUNT_UNKNOWN},
+	{"nvidia.com/mig-1g.0gb", RESOURCE_MIG, AMOUNT_UNKNOWN},
+	{"nvidia.com/mig-1g.99999999999999999999gb", RESOURCE_MIG, AMOUNT_UNKNOWN},
+	{"nvidia.com/mig-", RESOURCE_MIG, AMOUNT_UNKNOWN},
+	{"nvidia.com/gpumem", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
+	{"nvidia.com/gpumem-percentage", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
+	{"nvidia.com/gpucores", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
+	{"nvidia.com/priority", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+	{"nvidia.com/gpus", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+	{"amd.com/gpu", RESOURCE_CARD, AMOUNT_UNKNOWN},
+	{"amd.com/spx_nps1", RESOURCE_CARD, AMOUNT_UNKNOWN},
+	{"amd.com/cpx_nps4", RESOURCE_MIG, AMOUNT_UNKNOWN},
+	{"amd.com/cpx", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+	{"amd.com/", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+	{"gpu.intel.com/i915", RESOURCE_CARD, AMOUNT_UNKNOWN},
+	{"gpu.intel.com/xe", RESOURCE_CARD, AMOUNT_UNKNOWN},
+	{"gpu.intel.com/monitoring", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+	{"volcano.sh/vgpu-number", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
+	{"volcano.sh/gpu-memory", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
+	{"koordinator.sh/gpu-memory-ratio", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
+	{"koordinator.sh/gpu.shared", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
+	{"koordinator.sh/rdma", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+	{"aliyun.com/gpu-mem", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
+	{"cpu", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+	{"", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+};
+
+static void test_names_tell_the_family(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (resource_family(str_from(cases[i].name)) != cases[i].family)
+			fail_msg("%s", cases[i].name);
+}
+
+static void test_mig_names_claim_memory(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int64_t want = cases[i].memory;
+
+		if (want != AMOUNT_UNKNOWN)
+			want *= GIB;
+		if (resource_memory_by_name(str_from(cases[i].name)) != want)
+			fail_msg("%s", cases[i].name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names_tell_the_family),
+		cmocka_unit_test(test_mig_names_claim_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
