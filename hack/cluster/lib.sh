@@ -129,7 +129,7 @@ end_cluster() {
 		name=${programs[i]}
 		[[ -e $1/pids/$name ]] && end_process "$1/pids/$name"
 	done
-	rm -rf "$1/env" "$1/pids" "$1/etcd" "$1/pki" "$1/conf" "$1/options"
+	rm -rf "$1/env" "$1/kubeconfig" "$1/pids" "$1/etcd" "$1/pki" "$1/conf" "$1/options"
 }
 
 # lock FILE: held by this script on descriptor 9 until it ends. What it starts

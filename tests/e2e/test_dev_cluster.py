@@ -208,7 +208,7 @@ def test_two_clusters_start_at_once_and_stand_apart(tmp_path):
         for directory in (first, second, second):
             assert run_tool("down", directory).returncode == 0
     assert not processes_of(tmp_path)
-    assert sorted(p.name for p in second.iterdir() if p.name != ".lock") == ["audit.log", "kubeconfig", "logs"]
+    assert sorted(p.name for p in second.iterdir() if p.name != ".lock") == ["audit.log", "logs"]
 
 
 def test_up_works_after_it_was_killed_half_way(tmp_path):
