@@ -21,7 +21,7 @@
 struct item {
 	struct list ready;
 	struct heap_entry delayed;
-	int64_t due_us;	  /* TIME_NEVER: not wanted */
+	int64_t due_us;   /* TIME_NEVER: not wanted */
 	int64_t ready_us; /* while in the ready list: since when */
 	uint32_t key;
 	uint32_t handle; /* in queue->items */
@@ -189,8 +189,8 @@ void queue_add_failed(struct queue *queue, uint32_t key, int64_t at_least_us, in
 		item->failures++;
 	delay_us = backoff_delay(options->backoff_base_us, options->backoff_cap_us, item->failures);
 	/* A Retry-After is jittered too: it was told to many at the same moment. */
-	delay_us = random_jitter(&queue->random, MAX(delay_us, at_least_us),
-				 options->backoff_jitter);
+	delay_us =
+		random_jitter(&queue->random, MAX(delay_us, at_least_us), options->backoff_jitter);
 	want(queue, item, MIN(saturating_add(now_us, delay_us), TIME_NEVER - 1), now_us);
 }
 

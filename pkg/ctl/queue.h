@@ -28,8 +28,8 @@ struct queue;
 
 struct queue_options {
 	int64_t backoff_base_us; /* after the first failure; client-go: 5 ms */
-	int64_t backoff_cap_us;	 /* client-go: 1000 s; ours: 60 s, since an admin waits */
-	double backoff_jitter;	 /* 0.2: up to 20 % longer */
+	int64_t backoff_cap_us;  /* client-go: 1000 s; ours: 60 s, since an admin waits */
+	double backoff_jitter;   /* 0.2: up to 20 % longer */
 };
 
 struct queue *queue_new(const struct queue_options *options, uint64_t seed);

@@ -15,11 +15,11 @@
 #include "base/random.h"
 #include "ctl/queue.h"
 
-#define KEYS 24
-#define SEEDS 60
-#define STEPS 3000
+#define KEYS    24
+#define SEEDS   60
+#define STEPS   3000
 #define BASE_US 40
-#define CAP_US 1000
+#define CAP_US  1000
 
 struct row {
 	bool wanted, processing, dropped;

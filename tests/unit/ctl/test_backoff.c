@@ -34,8 +34,8 @@ static void test_curve(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		int64_t delay_us = backoff_delay(cases[i].base_us, cases[i].cap_us,
-						 cases[i].failures);
+		int64_t delay_us =
+			backoff_delay(cases[i].base_us, cases[i].cap_us, cases[i].failures);
 
 		if (delay_us != cases[i].delay_us)
 			fail_msg("%s: %lld", cases[i].name, (long long)delay_us);
@@ -49,12 +49,15 @@ static void test_memory(void **state)
 		const char *name;
 		int64_t failures_ms[4], delays_ms[4];
 	} cases[] = {
-		{"failures in a row double up to the cap", {0, 1000, 3000, 6000},
+		{"failures in a row double up to the cap",
+		 {0, 1000, 3000, 6000},
 		 {800, 1600, 3000, 3000}},
-		{"a failure at the first moment of time is remembered", {0, 0, 0, 0},
+		{"a failure at the first moment of time is remembered",
+		 {0, 0, 0, 0},
 		 {800, 1600, 3000, 3000}},
 		{"a quiet time starts over", {10, 20, 10021, 10022}, {800, 1600, 800, 1600}},
-		{"a time that is just not long enough does not", {10, 20, 10020, 10021},
+		{"a time that is just not long enough does not",
+		 {10, 20, 10020, 10021},
 		 {800, 1600, 3000, 3000}},
 	};
 
