@@ -36,6 +36,7 @@ void table_remove(struct table *table, uint32_t handle); /* asserts that it is i
 /* Whether @handle is a record in use. */
 bool table_has(const struct table *table, uint32_t handle);
 
+/* The record of a handle in use. */
 static inline void *table_at(const struct table *table, uint32_t handle)
 {
 	return (char *)table->records + (size_t)handle * table->record_size;
