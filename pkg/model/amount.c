@@ -36,7 +36,7 @@ static const struct unit *whole_unit(int64_t bytes)
 {
 	const struct unit *unit = units;
 
-	while (bytes & ((1LL << unit->shift) - 1))
+	while (bytes & (((int64_t)1 << unit->shift) - 1))
 		unit++;
 	return unit;
 }
@@ -44,7 +44,7 @@ static const struct unit *whole_unit(int64_t bytes)
 /* @bytes in tenths of @unit, rounded to the nearest; *@ret_exact: nothing was lost. */
 static int64_t tenths(int64_t bytes, const struct unit *unit, bool *ret_exact)
 {
-	int64_t size = 1LL << unit->shift;
+	int64_t size = (int64_t)1 << unit->shift;
 	int64_t rest = bytes & (size - 1);
 	/* The product stays below 2^63: a rest of Ei is taken in Ki. */
 	int scale = unit->shift > 50 ? 10 : 0;
