@@ -13,7 +13,8 @@
  * with a binary suffix Ki to Ei, a decimal suffix n, u, m, k, M to E, or a decimal exponent e or E
  * with digits.
  *
- * Reads a quantity as an integer; fractions are rounded away from zero, as Quantity.Value() does.
+ * Reads a quantity as an integer; fractions are rounded away from zero, for positive numbers as
+ * Quantity.Value() does.
  * False, with @ret_value untouched, for malformed text, for more than QUANTITY_TEXT_MAX bytes and
  * for what does not fit in int64_t: the caller names the object. Every text that Go reads as a
  * number in that range is read, but for one without any digit ("Ki", which Go takes for 0).

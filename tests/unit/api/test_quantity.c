@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantities: what Go's resource.ParseQuantity(text).Value() gives is the oracle of the table. */
+/* Quantities. For positive numbers Go's resource.ParseQuantity(text).Value() gives the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of types. */
+#include "api/type.h"
+
+#include <stdio.h>
+
+#include "api/wire.h"
+
+#define CORE(variable, plural_, kind_, namespaced_, schema_)                                      \
+	const struct api_type variable = {                                                        \
+		"", "v1", plural_, kind_, .namespaced = (namespaced_), .protobuf = true, schema_, \
+	}
+
+CORE(api_pods, "pods", "Pod", true, &wire_pod_schema);
+CORE(api_nodes, "nodes", "Node", false, &wire_node_schema);
+CORE(api_namespaces, "namespaces", "Namespace", false, &wire_namespace_schema);
+CORE(api_resource_quotas, "resourcequotas", "ResourceQuota", true, &wire_resource_quota_schema);
+CORE(api_limit_ranges, "limitranges", "LimitRange", true, &wire_limit_range_schema);
+
+const struct api_type api_leases = {
+	.group = "coordination.k8s.io",
+	.version = "v1",
+	.plural = "leases",
+	.kind = "Lease",
+	.namespaced = true,
+	.protobuf = true,
+	.schema = &wire_lease_schema,
+};
+
+const struct api_type api_gpu_memory_quotas = {
+	.group = API_GROUP,
+	.version = API_VERSION,
+	.plural = "gpumemoryquotas",
+	.kind = "GpuMemoryQuota",
+	.namespaced = true,
+	.schema = &wire_gpu_memory_quota_schema,
+};
+
+const struct api_type api_events = {
+	.group = "events.k8s.io",
+	.version = "v1",
+	.plural = "events",
+	.kind = "Event",
+	.namespaced = true,
+};
+
+void api_version_text(const struct api_type *type, char ret_text[API_VERSION_TEXT_SIZE])
+{
+	const char *slash = *type->group ? "/" : "";
+
+	snprintf(ret_text, API_VERSION_TEXT_SIZE, "%s%s%s", type->group, slash, type->version);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_API_TYPE_H
+#define GPUQOS_API_TYPE_H
+
+#include <stdbool.h>
+
+#include "codec/schema.h"
+
+/*
+ * The Kubernetes types that we read or write: where they live in the API and how they are read.
+ * Built-in types travel as protobuf, ours as JSON. Static; compare by address.
+ */
+struct api_type {
+	const char *group; /* "" for core */
+	const char *version, *plural, *kind;
+	bool namespaced, protobuf;
+	const struct schema *schema; /* of one object; NULL for types that we only write */
+};
+
+extern const struct api_type api_pods, api_nodes, api_namespaces, api_resource_quotas,
+	api_limit_ranges, api_leases;
+extern const struct api_type api_gpu_memory_quotas;
+extern const struct api_type api_events; /* events.k8s.io/v1 */
+
+/* "v1", "apps/v1", terminated; groups and versions are our own constants, so they fit. */
+#define API_VERSION_TEXT_SIZE 64
+
+void api_version_text(const struct api_type *type, char ret_text[API_VERSION_TEXT_SIZE]);
+
+/* Names that are ours. */
+#define API_GROUP         "gpuqos.io"
+#define API_VERSION       "v1alpha1"
+#define API_FIELD_MANAGER "gpuqos-controller"
+#define API_OWNED_NAME    "gpuqos"            /* our ResourceQuota and LimitRange in a namespace */
+#define API_LABEL_MANAGED "gpuqos.io/managed" /* on namespaces; value "true" */
+#define API_LABEL_ROLE    "gpuqos.io/role"    /* on our own pods; value "leader" */
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The field tables of the built-in types. A row is the member, its JSON key, its protobuf tag and
+ * how it is read; its place in the table is its bit in `present`. The order is that of the tags,
+ * since that is the order of the bytes.
+ */
+#include "api/wire.h"
+
+#include "base/macros.h"
+
+static const struct field phase_fields[] = {
+	FIELD(struct wire_phase, phase, "phase", 1, FIELD_STRING),
+};
+static const struct schema phase_schema = SCHEMA("Status", struct wire_phase, phase_fields);
+
+/* --- Pod */
+
+static const struct field resources_fields[] = {
+	FIELD(struct wire_resources, limits, "limits", 1, FIELD_QUANTITIES),
+	FIELD(struct wire_resources, requests, "requests", 2, FIELD_QUANTITIES),
+};
+static const struct schema resources_schema =
+	SCHEMA("ResourceRequirements", struct wire_resources, resources_fields);
+
+static const struct field container_fields[] = {
+	FIELD(struct wire_container, name, "name", 1, FIELD_STRING),
+	FIELD_SUB(struct wire_container, resources, "resources", 8, FIELD_MESSAGE,
+		  &resources_schema),
+	FIELD(struct wire_container, restart_policy, "restartPolicy", 24, FIELD_STRING),
+};
+static const struct schema container_schema =
+	SCHEMA("Container", struct wire_container, container_fields);
+
+static const struct field pod_spec_fields[] = {
+	FIELD_SUB(struct wire_pod_spec, containers, "containers", 2, FIELD_MESSAGES,
+		  &container_schema),
+	FIELD(struct wire_pod_spec, node_selector, "nodeSelector", 7, FIELD_MAP),
+	FIELD(struct wire_pod_spec, node_name, "nodeName", 10, FIELD_STRING),
+	FIELD(struct wire_pod_spec, scheduler_name, "schedulerName", 19, FIELD_STRING),
+	FIELD_SUB(struct wire_pod_spec, init_containers, "initContainers", 20, FIELD_MESSAGES,
+		  &container_schema),
+	FIELD(struct wire_pod_spec, overhead, "overhead", 32, FIELD_QUANTITIES),
+};
+static const struct schema pod_spec_schema =
+	SCHEMA("PodSpec", struct wire_pod_spec, pod_spec_fields);
+
+static const struct field pod_fields[] = {
+	FIELD_SUB(struct wire_pod, meta, "metadata", 1, FIELD_MESSAGE, &wire_meta_schema),
+	FIELD_SUB(struct wire_pod, spec, "spec", 2, FIELD_MESSAGE, &pod_spec_schema),
+	FIELD_SUB(struct wire_pod, status, "status", 3, FIELD_MESSAGE, &phase_schema),
+};
+const struct schema wire_pod_schema = SCHEMA("Pod", struct wire_pod, pod_fields);
+
+/* --- Node, Namespace */
+
+static const struct field node_status_fields[] = {
+	FIELD(struct wire_node_status, capacity, "capacity", 1, FIELD_QUANTITIES),
+	FIELD(struct wire_node_status, allocatable, "allocatable", 2, FIELD_QUANTITIES),
+};
+static const struct schema node_status_schema =
+	SCHEMA("NodeStatus", struct wire_node_status, node_status_fields);
+
+static const struct field node_fields[] = {
+	FIELD_SUB(struct wire_node, meta, "metadata", 1, FIELD_MESSAGE, &wire_labelled_meta_schema),
+	FIELD_SUB(struct wire_node, status, "status", 3, FIELD_MESSAGE, &node_status_schema),
+};
+const struct schema wire_node_schema = SCHEMA("Node", struct wire_node, node_fields);
+
+static const struct field namespace_fields[] = {
+	FIELD_SUB(struct wire_namespace, meta, "metadata", 1, FIELD_MESSAGE,
+		  &wire_labelled_meta_schema),
+	FIELD_SUB(struct wire_namespace, status, "status", 3, FIELD_MESSAGE, &phase_schema),
+};
+const struct schema wire_namespace_schema =
+	SCHEMA("Namespace", struct wire_namespace, namespace_fields);
+
+/* --- ResourceQuota, LimitRange */
+
+static const struct field resource_quota_spec_fields[] = {
+	FIELD(struct wire_resource_quota_spec, hard, "hard", 1, FIELD_QUANTITIES),
+};
+static const struct schema resource_quota_spec_schema =
+	SCHEMA("ResourceQuotaSpec", struct wire_resource_quota_spec, resource_quota_spec_fields);
+
+static const struct field resource_quota_status_fields[] = {
+	FIELD(struct wire_resource_quota_status, hard, "hard", 1, FIELD_QUANTITIES),
+	FIELD(struct wire_resource_quota_status, used, "used", 2, FIELD_QUANTITIES),
+};
+static const struct schema resource_quota_status_schema = SCHEMA(
+	"ResourceQuotaStatus", struct wire_resource_quota_status, resource_quota_status_fields);
+
+static const struct field resource_quota_fields[] = {
+	FIELD_SUB(struct wire_resource_quota, meta, "metadata", 1, FIELD_MESSAGE,
+		  &wire_owned_meta_schema),
+	FIELD_SUB(struct wire_resource_quota, spec, "spec", 2, FIELD_MESSAGE,
+		  &resource_quota_spec_schema),
+	FIELD_SUB(struct wire_resource_quota, status, "status", 3, FIELD_MESSAGE,
+		  &resource_quota_status_schema),
+};
+const struct schema wire_resource_quota_schema =
+	SCHEMA("ResourceQuota", struct wire_resource_quota, resource_quota_fields);
+
+static const struct field limit_item_fields[] = {
+	FIELD(struct wire_limit_item, type, "type", 1, FIELD_STRING),
+	FIELD(struct wire_limit_item, max, "max", 2, FIELD_QUANTITIES),
+	FIELD(struct wire_limit_item, min, "min", 3, FIELD_QUANTITIES),
+	FIELD(struct wire_limit_item, defaults, "default", 4, FIELD_QUANTITIES),
+	FIELD(struct wire_limit_item, default_requests, "defaultRequest", 5, FIELD_QUANTITIES),
+	FIELD(struct wire_limit_item, ratio, "maxLimitRequestRatio", 6, FIELD_QUANTITIES),
+};
+static const struct schema limit_item_schema =
+	SCHEMA("LimitRangeItem", struct wire_limit_item, limit_item_fields);
+
+static const struct field limit_range_spec_fields[] = {
+	FIELD_SUB(struct wire_limit_range_spec, limits, "limits", 1, FIELD_MESSAGES,
+		  &limit_item_schema),
+};
+static const struct schema limit_range_spec_schema =
+	SCHEMA("LimitRangeSpec", struct wire_limit_range_spec, limit_range_spec_fields);
+
+static const struct field limit_range_fields[] = {
+	FIELD_SUB(struct wire_limit_range, meta, "metadata", 1, FIELD_MESSAGE,
+		  &wire_owned_meta_schema),
+	FIELD_SUB(struct wire_limit_range, spec, "spec", 2, FIELD_MESSAGE,
+		  &limit_range_spec_schema),
+};
+const struct schema wire_limit_range_schema =
+	SCHEMA("LimitRange", struct wire_limit_range, limit_range_fields);
+
+/* --- Lease */
+
+static const struct field lease_spec_fields[] = {
+	FIELD(struct wire_lease_spec, holder, "holderIdentity", 1, FIELD_STRING),
+	FIELD(struct wire_lease_spec, duration_s, "leaseDurationSeconds", 2, FIELD_INT32),
+	FIELD(struct wire_lease_spec, acquire_us, "acquireTime", 3, FIELD_TIME),
+	FIELD(struct wire_lease_spec, renew_us, "renewTime", 4, FIELD_TIME),
+	FIELD(struct wire_lease_spec, transitions, "leaseTransitions", 5, FIELD_INT32),
+};
+static const struct schema lease_spec_schema =
+	SCHEMA("LeaseSpec", struct wire_lease_spec, lease_spec_fields);
+
+static const struct field lease_fields[] = {
+	FIELD_SUB(struct wire_lease, meta, "metadata", 1, FIELD_MESSAGE, &wire_meta_schema),
+	FIELD_SUB(struct wire_lease, spec, "spec", 2, FIELD_MESSAGE, &lease_spec_schema),
+};
+const struct schema wire_lease_schema = SCHEMA("Lease", struct wire_lease, lease_fields);

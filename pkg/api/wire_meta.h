@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_API_WIRE_META_H
+#define GPUQOS_API_WIRE_META_H
+
+#include "codec/schema.h"
+
+/*
+ * What all types share: metadata, and the Status of an answer. See api/wire.h. Numbers that may be
+ * absent have the index of their field, for wire_has(), below their struct.
+ */
+
+struct wire_owner {
+	uint64_t present;
+	struct str api_version, kind, name, uid;
+	bool controller;
+};
+
+struct wire_managed_fields {
+	uint64_t present;
+	struct str manager, operation, subresource;
+	struct str fields; /* FieldsV1; see wire_raw() */
+};
+
+struct wire_meta {
+	uint64_t present;
+	struct str name, namespace, uid, resource_version;
+	int64_t generation;
+	int64_t creation_us, deletion_us; /* deletion_us: WIRE_META_DELETION tells whether */
+	int64_t deletion_grace_s;
+	/* Below: only in types whose table names them. */
+	struct wire_list labels;         /* struct wire_pair */
+	struct wire_list owners;         /* struct wire_owner */
+	struct wire_list managed_fields; /* struct wire_managed_fields */
+};
+
+#define WIRE_META_DELETION 6
+
+struct wire_list_meta {
+	uint64_t present;
+	struct str resource_version, continue_token;
+	int64_t remaining;
+};
+
+struct wire_cause {
+	uint64_t present;
+	struct str reason, message, field;
+};
+
+struct wire_status_details {
+	uint64_t present;
+	int32_t retry_after_s;
+	struct wire_list causes; /* struct wire_cause */
+};
+
+struct wire_status {
+	uint64_t present;
+	struct str status, message, reason;
+	int32_t code;
+	struct wire_status_details details;
+};
+
+/*
+ * A FieldsV1 or a RawExtension is a message around bytes in protobuf, the value itself in JSON:
+ * what is inside, borrowed, for either. Empty where @raw is malformed.
+ */
+struct str wire_raw(struct str raw);
+
+extern const struct schema wire_list_meta_schema, wire_status_schema;
+
+/* Metadata as part of a type: alone, with labels, with owners and managed fields. */
+extern const struct schema wire_meta_schema, wire_labelled_meta_schema, wire_owned_meta_schema;
+
+#endif

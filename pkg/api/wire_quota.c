@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The field tables of GpuMemoryQuota. A test holds them against crds/gpumemoryquotas.yaml. */
+#include "api/wire_quota.h"
+
+#include "base/macros.h"
+
+#define JSON(type, member, key, kind)          FIELD(type, member, key, 0, kind)
+#define JSON_SUB(type, member, key, kind, sub) FIELD_SUB(type, member, key, 0, kind, sub)
+
+static const struct field per_pod_fields[] = {
+	JSON(struct wire_quota_per_pod, gpu_memory, "gpuMemory", FIELD_QUANTITY),
+	JSON(struct wire_quota_per_pod, gpus, "gpus", FIELD_INT64),
+};
+static const struct schema per_pod_schema =
+	SCHEMA("PerPod", struct wire_quota_per_pod, per_pod_fields);
+
+static const struct field spec_fields[] = {
+	JSON(struct wire_quota_spec, gpu_memory, "gpuMemory", FIELD_QUANTITY),
+	JSON(struct wire_quota_spec, gpus, "gpus", FIELD_INT64),
+	JSON(struct wire_quota_spec, resources, "resources", FIELD_QUANTITIES),
+	JSON_SUB(struct wire_quota_spec, per_pod, "perPod", FIELD_MESSAGE, &per_pod_schema),
+	JSON(struct wire_quota_spec, container_defaults, "containerDefaults", FIELD_QUANTITIES),
+	JSON(struct wire_quota_spec, on_shrink, "onShrink", FIELD_STRING),
+	JSON(struct wire_quota_spec, release_on, "releaseOn", FIELD_STRING),
+	JSON(struct wire_quota_spec, enforcement, "enforcement", FIELD_STRING),
+};
+static const struct schema spec_schema =
+	SCHEMA("GpuMemoryQuotaSpec", struct wire_quota_spec, spec_fields);
+
+static const struct field resource_fields[] = {
+	JSON(struct wire_quota_resource, name, "name", FIELD_STRING),
+	JSON(struct wire_quota_resource, product, "product", FIELD_STRING),
+	JSON(struct wire_quota_resource, unit_memory, "unitMemory", FIELD_QUANTITY),
+	JSON(struct wire_quota_resource, sharing, "sharing", FIELD_STRING),
+	JSON(struct wire_quota_resource, used, "used", FIELD_INT64),
+	JSON(struct wire_quota_resource, hard, "hard", FIELD_INT64),
+};
+static const struct schema resource_schema =
+	SCHEMA("GpuMemoryQuotaResource", struct wire_quota_resource, resource_fields);
+
+static const struct field condition_fields[] = {
+	JSON(struct wire_condition, type, "type", FIELD_STRING),
+	JSON(struct wire_condition, status, "status", FIELD_STRING),
+	JSON(struct wire_condition, reason, "reason", FIELD_STRING),
+	JSON(struct wire_condition, message, "message", FIELD_STRING),
+	JSON(struct wire_condition, since_us, "lastTransitionTime", FIELD_TIME),
+	JSON(struct wire_condition, observed_generation, "observedGeneration", FIELD_INT64),
+};
+static const struct schema condition_schema =
+	SCHEMA("Condition", struct wire_condition, condition_fields);
+
+static const struct field status_fields[] = {
+	JSON(struct wire_quota_status, observed_generation, "observedGeneration", FIELD_INT64),
+	JSON(struct wire_quota_status, effective, "effective", FIELD_QUANTITY),
+	JSON(struct wire_quota_status, used, "used", FIELD_QUANTITY),
+	JSON(struct wire_quota_status, lent, "lent", FIELD_QUANTITY),
+	JSON(struct wire_quota_status, borrowed, "borrowed", FIELD_QUANTITY),
+	JSON(struct wire_quota_status, live, "live", FIELD_QUANTITY),
+	JSON(struct wire_quota_status, used_percent, "usedPercent", FIELD_INT64),
+	JSON(struct wire_quota_status, pods, "pods", FIELD_INT64),
+	JSON(struct wire_quota_status, gpus, "gpus", FIELD_INT64),
+	JSON_SUB(struct wire_quota_status, resources, "resources", FIELD_MESSAGES,
+		 &resource_schema),
+	JSON_SUB(struct wire_quota_status, conditions, "conditions", FIELD_MESSAGES,
+		 &condition_schema),
+};
+static const struct schema status_schema =
+	SCHEMA("GpuMemoryQuotaStatus", struct wire_quota_status, status_fields);
+
+static const struct field quota_fields[] = {
+	JSON_SUB(struct wire_gpu_memory_quota, meta, "metadata", FIELD_MESSAGE, &wire_meta_schema),
+	JSON_SUB(struct wire_gpu_memory_quota, spec, "spec", FIELD_MESSAGE, &spec_schema),
+	JSON_SUB(struct wire_gpu_memory_quota, status, "status", FIELD_MESSAGE, &status_schema),
+};
+const struct schema wire_gpu_memory_quota_schema =
+	SCHEMA("GpuMemoryQuota", struct wire_gpu_memory_quota, quota_fields);
