@@ -63,7 +63,7 @@ void buf_commit(struct buf *buf, size_t len)
 {
 	if (len == 0)
 		return;
-	assert(len < buf->capacity - buf->len);
+	assert(buf->data && len < buf->capacity - buf->len);
 	buf->len += len;
 	buf->data[buf->len] = '\0';
 }
@@ -107,8 +107,7 @@ bool buf_printf(struct buf *buf, const char *format, ...)
 }
 
 /*
- * Prints into the room there is; when that was too small, the length is known and the second try
- * fits.
+ * Prints into the room there is; when that was too small, the length is known: a second try fits.
  */
 bool buf_vprintf(struct buf *buf, const char *format, va_list args)
 {
@@ -123,13 +122,15 @@ bool buf_vprintf(struct buf *buf, const char *format, va_list args)
 	n = vsnprintf(buf->data ? buf->data + buf->len : NULL, room, format, args);
 	assert(n >= 0); /* programmers' formats only */
 	len = (size_t)n;
-	if (len >= room && buf_reserve(buf, len)) {
-		room = buf->capacity - buf->len;
-		vsnprintf(buf->data + buf->len, room, format, again);
+	if (len >= room) {
+		char *end = buf_reserve(buf, len);
+
+		if (end)
+			vsnprintf(end, len + 1, format, again);
+		else if (buf->data)
+			buf->data[buf->len] = '\0';
 	}
 	va_end(again);
-	if (buf->overflowed && buf->data)
-		buf->data[buf->len] = '\0';
 	if (!buf->overflowed)
 		buf_commit(buf, len);
 	return !buf->overflowed;

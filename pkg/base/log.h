@@ -29,9 +29,20 @@ struct log_field {
 	bool is_number;
 };
 
-#define LOG_STR(k, s)  ((struct log_field){.key = (k), .text = (s)})
-#define LOG_CSTR(k, s) ((struct log_field){.key = (k), .text = str_from(s)})
-#define LOG_INT(k, n)  ((struct log_field){.key = (k), .number = (n), .is_number = true})
+static inline struct log_field log_field_text(const char *key, struct str text)
+{
+	return (struct log_field){.key = key, .text = text};
+}
+
+static inline struct log_field log_field_number(const char *key, int64_t number)
+{
+	return (struct log_field){.key = key, .number = number, .is_number = true};
+}
+
+#define LOG_STR(key, s)  log_field_text(key, s)
+#define LOG_CSTR(key, s) log_field_text(key, str_from(s))
+#define LOG_INT(key, n)  log_field_number(key, n)
+#define LOG_END          log_field_text(NULL, STR_NONE) /* after the last argument */
 
 struct log;
 
@@ -51,14 +62,14 @@ void log_free(struct log *log); /* tries once more to flush */
 void log_write(struct log *log, enum log_level level, const char *message,
 	       const struct log_field *fields, size_t n_fields);
 
-/* As log_write(), with fields as arguments up to LOG_END; further ones than LOG_MAX_FIELDS are left
- * out. */
+/*
+ * As log_write(), with fields as arguments up to LOG_END: at most LOG_MAX_FIELDS, the rest is left
+ * out.
+ */
 #define LOG_MAX_FIELDS 16
 void log_fields(struct log *log, enum log_level level, const char *message, ...);
 
-/* log_info(log, "pod refused", LOG_STR("namespace", ns), LOG_INT("bytes", n)); no field is fine
- * too. */
-#define LOG_END                 ((struct log_field){.key = NULL})
+/* For example: log_info(log, "refused", LOG_STR("namespace", ns), LOG_INT("bytes", n)) */
 #define log_at(log, level, ...) log_fields(log, level, __VA_ARGS__, LOG_END)
 #define log_error(log, ...)     log_at(log, LOG_ERROR, __VA_ARGS__)
 #define log_warning(log, ...)   log_at(log, LOG_WARNING, __VA_ARGS__)

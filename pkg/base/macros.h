@@ -3,12 +3,11 @@
 #define GPUQOS_BASE_MACROS_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* The struct of which @ptr, const or not, points at @member. */
-#define container_of(ptr, type, member) ((type *)((uintptr_t)(ptr)-offsetof(type, member)))
+/* The struct of which @ptr points at @member. */
+#define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* <sys/param.h> may have defined these already. Arguments are evaluated twice. */
 #ifndef MIN

@@ -123,6 +123,16 @@ static struct metric_cell *cell_of(struct metric_family *family, const char *con
 	return cell ? cell : add_cell(family, values);
 }
 
+/* What nothing labels is there from the start, with 0. */
+static struct metric_family *with_first_cell(struct metric_family *family)
+{
+	static const char *const no_values[METRICS_MAX_LABELS];
+
+	if (family->n_labels == 0)
+		add_cell(family, no_values);
+	return family;
+}
+
 static struct metric_family *family_new(struct metrics *metrics, enum metric_type type,
 					const char *name, const char *help,
 					const char *const *labels)
@@ -145,21 +155,13 @@ static struct metric_family *family_new(struct metrics *metrics, enum metric_typ
 struct metric_family *metrics_counter(struct metrics *metrics, const char *name, const char *help,
 				      const char *const *labels)
 {
-	struct metric_family *family = family_new(metrics, METRIC_COUNTER, name, help, labels);
-
-	if (family->n_labels == 0)
-		add_cell(family, NULL);
-	return family;
+	return with_first_cell(family_new(metrics, METRIC_COUNTER, name, help, labels));
 }
 
 struct metric_family *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
 				    const char *const *labels)
 {
-	struct metric_family *family = family_new(metrics, METRIC_GAUGE, name, help, labels);
-
-	if (family->n_labels == 0)
-		add_cell(family, NULL);
-	return family;
+	return with_first_cell(family_new(metrics, METRIC_GAUGE, name, help, labels));
 }
 
 /* size: one definition, one call */
@@ -175,9 +177,7 @@ struct metric_family *metrics_histogram(struct metrics *metrics, const char *nam
 		assert(i == 0 || buckets[i] > buckets[i - 1]);
 		family->buckets[i] = buckets[i];
 	}
-	if (family->n_labels == 0)
-		add_cell(family, NULL);
-	return family;
+	return with_first_cell(family);
 }
 
 void metric_add(struct metric_family *family, const char *const *values, double amount)

@@ -74,6 +74,15 @@ int64_t random_jitter(struct random *random, int64_t base_us, double factor)
 	return jittered < 0x1p63 ? (int64_t)jittered : INT64_MAX;
 }
 
+static void __attribute__((noreturn)) no_random_bytes(void)
+{
+	static const char line[] = "gpuqos: the kernel gives no random bytes, ending\n";
+	ssize_t n = write(STDERR_FILENO, line, sizeof(line) - 1);
+
+	(void)n;
+	abort();
+}
+
 void random_bytes(void *ret_bytes, size_t len)
 {
 	unsigned char *at = ret_bytes;
@@ -83,13 +92,8 @@ void random_bytes(void *ret_bytes, size_t len)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0) {
-			static const char line[] =
-				"gpuqos: the kernel gives no random bytes, ending\n";
-
-			n = write(STDERR_FILENO, line, sizeof(line) - 1);
-			abort();
-		}
+		if (n < 0)
+			no_random_bytes();
 		at += n;
 		len -= (size_t)n;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validation by ranges: the second byte's range depends on the first, further bytes are 80 to BF.
+/*
+ * Validation by ranges: the second byte's range depends on the first, further bytes are 80 to BF.
  */
 #include "base/utf8.h"
 

@@ -15,11 +15,11 @@ struct item {
 };
 
 /* Every link is answered by the link back; the items are @expected, ended by 0. */
-static void assert_sane(const struct list *head, const int *expected)
+static void assert_sane(struct list *head, const int *expected)
 {
-	const struct list *before = head;
+	struct list *before = head;
 
-	for (const struct list *it = head->next; it != head; it = it->next) {
+	for (struct list *it = head->next; it != head; it = it->next) {
 		assert_ptr_equal(it->prev, before);
 		assert_int_equal(container_of(it, struct item, link)->number, *expected++);
 		before = it;
