@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_QUOTA_DECIDE_H
+#define GPUQOS_QUOTA_DECIDE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "model/quota.h"
+#include "quota/price.h"
+
+/*
+ * What a namespace's GpuMemoryQuota means now: plan = decide(view). Pure: the caller gathers the
+ * view from the cluster cache and turns the plan into writes.
+ */
+
+/* How long ResourceQuota status may lag behind before Ready says why that is odd. */
+#define QUOTA_STATUS_STALE_US (60 * 1000000LL)
+
+/* One row of the price list, with what the namespace uses of it. */
+struct quota_use {
+	uint32_t resource, product; /* handles as in the price list; of a bound pod: its node's */
+	int64_t count;              /* units of pods that are not finished */
+	int64_t count_live;         /* of those, bound */
+};
+
+/*
+ * Our ResourceQuota in the namespace, as observed. Amounts: GPU keys only, "requests." stripped,
+ * sorted by name.
+ */
+struct resource_quota_view {
+	bool exists, ours; /* ours: controlled by the accepted GpuMemoryQuota (or its tenant) */
+	const struct resource_amount *hard; /* spec.hard */
+	size_t n_hard;
+	const struct resource_amount *status_hard;
+	size_t n_status_hard;
+	bool other_keys;            /* spec.hard has keys that are no GPU resources */
+	struct str foreign_manager; /* that last owned a field of its spec; empty for none */
+	int64_t differs_since_us; /* monotonic: since when status.hard is not spec.hard; 0: it is */
+};
+
+struct limit_range_view {
+	bool exists, ours;
+	const struct resource_amount *defaults; /* sorted by name */
+	size_t n_defaults;
+	bool other_limits;
+	struct str foreign_manager;
+};
+
+struct quota_view {
+	const struct quota_spec *spec;
+	int64_t generation;
+	bool terminating;     /* the quota is being deleted: it governs no more */
+	bool duplicate;       /* another quota governs the namespace */
+	struct str governing; /* the name of the quota that governs; empty when none does */
+	const char *invalid;  /* why the spec cannot be used, or NULL */
+	const struct quota_status *status; /* as last seen on the server, NULL: there is none */
+
+	struct price_list prices;
+	/* Of resources and products; terminated, borrowed. */
+	const char *(*name)(const void *context, uint32_t handle);
+	const void *name_context;
+	const struct quota_use *uses; /* sorted by (resource, product), each in the price list */
+	size_t n_uses;
+	int64_t used, live;    /* bytes, by the ledger */
+	int64_t unpriced;      /* units in use that nothing prices */
+	int64_t pods;          /* that are not finished */
+	int64_t recount_drift; /* bytes by which the last recount corrected the ledger; 0: none */
+
+	struct resource_quota_view resource_quota;
+	struct limit_range_view limit_range;
+	int64_t now_us, now_real_us;
+};
+
+struct quota_plan {
+	struct quota_status status;
+	bool governs; /* decides the namespace's objects; else only status is to be written */
+	const struct resource_amount *hard; /* ResourceQuota spec.hard as it should be ("requests."
+					       not in the name), sorted */
+	size_t n_hard;
+	bool write_resource_quota;              /* it is not so */
+	const struct resource_amount *defaults; /* of the LimitRange; none: it should not exist */
+	size_t n_defaults;
+	bool write_limit_range, delete_limit_range;
+	bool write_status;     /* status differs from what the server has */
+	bool status_urgent;    /* in more than use: not to be held back by the once-a-second rule */
+	int64_t look_again_us; /* monotonic: time alone may change the verdict then; TIME_NEVER */
+};
+
+/*
+ * Hard values: for each resource that some node offers, floor(effective / smallest unit), at most
+ * its cap; `gpus` bounds a resource all of whose offers are whole cards. A resource that nothing
+ * prices gets 0.
+ *
+ * The oldest quota governs also when it is invalid, with an effective of 0: a spec that cannot be
+ * used sets nobody free. Duplicates and terminating quotas have an effective of 0, no use and no
+ * rows, so that sums over quotas count nothing twice.
+ *
+ * All memory of the plan is in @arena; -1 with LIMIT when that is full.
+ */
+int quota_decide(const struct quota_view *view, struct arena *arena, struct quota_plan *ret_plan,
+		 struct error *err);
+
+/* Whether the server would show the same status: everything but transition times. */
+bool quota_status_equal(const struct quota_status *a, const struct quota_status *b);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Comparing statuses: what a reader would see, and what of it may wait. */
+#include <string.h>
+
+#include "quota/internal.h"
+
+static bool same_entitlement(const struct quota_status *a, const struct quota_status *b)
+{
+	return a->observed_generation == b->observed_generation && a->effective == b->effective &&
+	       a->lent == b->lent && a->borrowed == b->borrowed;
+}
+
+static bool same_use(const struct quota_status *a, const struct quota_status *b)
+{
+	return a->used == b->used && a->live == b->live && a->gpus_used == b->gpus_used &&
+	       a->used_percent == b->used_percent && a->pods == b->pods;
+}
+
+/* All of the rows but their use. */
+static bool same_offers(const struct quota_status *a, const struct quota_status *b)
+{
+	if (a->n_rows != b->n_rows)
+		return false;
+	for (size_t i = 0; i < a->n_rows; i++) {
+		const struct quota_row *left = &a->rows[i], *right = &b->rows[i];
+
+		if (!str_equal(left->resource, right->resource) ||
+		    !str_equal(left->product, right->product) ||
+		    left->unit_memory != right->unit_memory || left->hard != right->hard ||
+		    left->sharing != right->sharing)
+			return false;
+	}
+	return true;
+}
+
+static bool same_row_use(const struct quota_status *a, const struct quota_status *b)
+{
+	for (size_t i = 0; i < a->n_rows; i++)
+		if (a->rows[i].used != b->rows[i].used)
+			return false;
+	return true;
+}
+
+static bool same_verdicts(const struct quota_status *a, const struct quota_status *b)
+{
+	for (int i = 0; i < QUOTA_CONDITION_COUNT; i++)
+		if (a->conditions[i].status != b->conditions[i].status ||
+		    a->conditions[i].reason != b->conditions[i].reason)
+			return false;
+	return true;
+}
+
+static bool same_message(const struct quota_status *a, const struct quota_status *b, int condition)
+{
+	return strcmp(a->conditions[condition].message, b->conditions[condition].message) == 0;
+}
+
+/* Exceeded's message carries amounts in use; all others change with entitlements alone. */
+static bool same_messages_but_use(const struct quota_status *a, const struct quota_status *b)
+{
+	for (int i = 0; i < QUOTA_CONDITION_COUNT; i++)
+		if (i != QUOTA_EXCEEDED && !same_message(a, b, i))
+			return false;
+	return true;
+}
+
+bool quota_status_urgent(const struct quota_status *old, const struct quota_status *new)
+{
+	return !same_entitlement(old, new) || !same_offers(old, new) || !same_verdicts(old, new) ||
+	       !same_messages_but_use(old, new);
+}
+
+bool quota_status_equal(const struct quota_status *a, const struct quota_status *b)
+{
+	return !quota_status_urgent(a, b) && same_use(a, b) && same_row_use(a, b) &&
+	       same_message(a, b, QUOTA_EXCEEDED);
+}
