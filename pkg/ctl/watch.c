@@ -305,6 +305,7 @@ static void streamed(struct watch *watch, const char *version, bool ends, int64_
 	step->effect = WATCH_EFFECT_END_REPLACE;
 }
 
+/* size: an event is these four facts; a struct around them would be built for every event */
 void watch_on_event(struct watch *watch, enum watch_event_type type, const char *resource_version,
 		    bool initial_events_end, int64_t now_us, struct watch_step *ret_step)
 {
