@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bodies for built-in types; the status of our own is in body_quota.c. */
+#include "api/body.h"
+
+#include "api/quantity.h"
+#include "api/type.h"
+#include "base/limits.h"
+#include "base/macros.h"
+#include "codec/json_out.h"
+
+/* { "apiVersion": ..., "kind": ...; left open. */
+static void begin(struct json_out *out, struct buf *body, const char *version, const char *kind)
+{
+	json_out_init(out, body);
+	json_out_object(out, NULL);
+	json_out_cstring(out, "apiVersion", version);
+	json_out_cstring(out, "kind", kind);
+}
+
+static void add_string(struct json_out *out, const char *key, struct str value)
+{
+	if (!str_empty(value))
+		json_out_string(out, key, value);
+}
+
+/* --- what we own in a namespace */
+
+/*
+ * Without blockOwnerDeletion: that takes a right on the owner's finalizers where the API server
+ * checks it, and nobody waits for these objects to go.
+ */
+static void add_owned_meta(struct json_out *out, struct str namespace,
+			   const struct body_owner *owner)
+{
+	json_out_object(out, "metadata");
+	json_out_cstring(out, "name", API_OWNED_NAME);
+	json_out_string(out, "namespace", namespace);
+	json_out_array(out, "ownerReferences");
+	json_out_object(out, NULL);
+	json_out_string(out, "apiVersion", owner->api_version);
+	json_out_string(out, "kind", owner->kind);
+	json_out_string(out, "name", owner->name);
+	json_out_string(out, "uid", owner->uid);
+	json_out_bool(out, "controller", true);
+	json_out_end(out);
+	json_out_end_array(out);
+	json_out_end(out);
+}
+
+/* Keys are @prefix and the resource, values are texts, as the API server writes quantities. */
+static void add_amounts(struct json_out *out, struct str prefix,
+			const struct resource_amount *amounts, size_t n_amounts)
+{
+	char key[16 + LIMIT_INTERNED_STRING], text[QUANTITY_TEXT_SIZE];
+	size_t i;
+
+	for (i = 0; i < n_amounts; i++) {
+		struct str resource = amounts[i].resource;
+		struct str value = {text, quantity_format_count(amounts[i].count, text)};
+
+		if (prefix.len + resource.len > sizeof(key)) {
+			out->buf->overflowed = true;
+			return;
+		}
+		memcpy(key, prefix.data, prefix.len);
+		memcpy(key + prefix.len, resource.data, resource.len);
+		json_out_pair(out, (struct str){key, prefix.len + resource.len}, value);
+	}
+}
+
+void api_body_resource_quota(struct buf *body, struct str namespace, const struct body_owner *owner,
+			     const struct resource_amount *hard, size_t n_hard)
+{
+	struct json_out out;
+
+	begin(&out, body, "v1", "ResourceQuota");
+	add_owned_meta(&out, namespace, owner);
+	json_out_object(&out, "spec");
+	json_out_object(&out, "hard");
+	add_amounts(&out, STR("requests."), hard, n_hard);
+	json_out_end(&out);
+	json_out_end(&out);
+	json_out_end(&out);
+}
+
+void api_body_limit_range(struct buf *body, struct str namespace, const struct body_owner *owner,
+			  const struct resource_amount *defaults, size_t n_defaults)
+{
+	static const char *const keys[] = {"default", "defaultRequest"};
+	struct json_out out;
+	size_t i;
+
+	begin(&out, body, "v1", "LimitRange");
+	add_owned_meta(&out, namespace, owner);
+	json_out_object(&out, "spec");
+	json_out_array(&out, "limits");
+	json_out_object(&out, NULL);
+	json_out_cstring(&out, "type", "Container");
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		json_out_object(&out, keys[i]);
+		add_amounts(&out, STR(""), defaults, n_defaults);
+		json_out_end(&out);
+	}
+	json_out_end(&out);
+	json_out_end_array(&out);
+	json_out_end(&out);
+	json_out_end(&out);
+}
+
+void api_body_namespace(struct buf *body, struct str name, struct str uid, bool managed)
+{
+	struct json_out out;
+
+	begin(&out, body, "v1", "Namespace");
+	json_out_object(&out, "metadata");
+	json_out_string(&out, "name", name);
+	json_out_string(&out, "uid", uid);
+	if (managed) {
+		json_out_object(&out, "labels");
+		json_out_cstring(&out, API_LABEL_MANAGED, "true");
+		json_out_end(&out);
+	}
+	json_out_end(&out);
+	json_out_end(&out);
+}
+
+void api_body_label_patch(struct buf *body, struct str uid, struct str key, struct str value)
+{
+	struct json_out out;
+
+	json_out_init(&out, body);
+	json_out_object(&out, NULL);
+	json_out_object(&out, "metadata");
+	json_out_string(&out, "uid", uid);
+	json_out_object(&out, "labels");
+	json_out_key(&out, key);
+	if (str_empty(value))
+		json_out_null(&out, NULL);
+	else
+		json_out_string(&out, NULL, value);
+	json_out_end(&out);
+	json_out_end(&out);
+	json_out_end(&out);
+}
+
+/* --- Lease */
+
+void api_body_lease(struct buf *body, const struct body_lease *lease)
+{
+	struct json_out out;
+
+	begin(&out, body, "coordination.k8s.io/v1", "Lease");
+	json_out_object(&out, "metadata");
+	json_out_string(&out, "name", lease->name);
+	json_out_string(&out, "namespace", lease->namespace);
+	add_string(&out, "resourceVersion", lease->resource_version);
+	json_out_end(&out);
+	json_out_object(&out, "spec");
+	json_out_string(&out, "holderIdentity", lease->holder);
+	json_out_int(&out, "leaseDurationSeconds", lease->duration_s);
+	json_out_micro_time(&out, "acquireTime", lease->acquire_us);
+	json_out_micro_time(&out, "renewTime", lease->renew_us);
+	json_out_int(&out, "leaseTransitions", lease->transitions);
+	json_out_end(&out);
+	json_out_end(&out);
+}
+
+/* --- Event */
+
+/* At most @most bytes; a character that does not fit whole is left out. */
+static struct str cut(struct str text, size_t most)
+{
+	if (text.len <= most)
+		return text;
+	while (most > 0 && ((unsigned char)text.data[most] & 0xc0) == 0x80)
+		most--;
+	return (struct str){text.data, most};
+}
+
+static void add_series(struct json_out *out, int32_t count, int64_t last_us)
+{
+	json_out_object(out, "series");
+	json_out_int(out, "count", count);
+	json_out_micro_time(out, "lastObservedTime", last_us);
+	json_out_end(out);
+}
+
+static void add_regarding(struct json_out *out, const struct body_reference *regarding)
+{
+	json_out_object(out, "regarding");
+	json_out_string(out, "apiVersion", regarding->api_version);
+	json_out_string(out, "kind", regarding->kind);
+	add_string(out, "namespace", regarding->namespace);
+	json_out_string(out, "name", regarding->name);
+	add_string(out, "uid", regarding->uid);
+	json_out_end(out);
+}
+
+void api_body_event(struct buf *body, const struct body_event *event)
+{
+	struct json_out out;
+
+	begin(&out, body, "events.k8s.io/v1", "Event");
+	json_out_object(&out, "metadata");
+	json_out_string(&out, "name", event->name);
+	json_out_string(&out, "namespace", event->namespace);
+	json_out_end(&out);
+	add_regarding(&out, &event->regarding);
+	json_out_string(&out, "type", event->type);
+	json_out_string(&out, "reason", cut(event->reason, BODY_EVENT_WORD));
+	json_out_string(&out, "action", cut(event->action, BODY_EVENT_WORD));
+	json_out_string(&out, "note", cut(event->note, LIMIT_EVENT_NOTE));
+	json_out_string(&out, "reportingController", event->controller);
+	json_out_string(&out, "reportingInstance", cut(event->instance, BODY_EVENT_WORD));
+	json_out_micro_time(&out, "eventTime", event->event_us);
+	if (event->series_count > 0)
+		add_series(&out, event->series_count, event->series_last_us);
+	json_out_end(&out);
+}
+
+void api_body_event_series(struct buf *body, int32_t count, int64_t last_us)
+{
+	struct json_out out;
+
+	json_out_init(&out, body);
+	json_out_object(&out, NULL);
+	add_series(&out, count, last_us);
+	json_out_end(&out);
+}
+
+/* --- removal */
+
+static void add_precondition(struct json_out *out, struct str uid)
+{
+	if (str_empty(uid))
+		return;
+	json_out_object(out, "preconditions");
+	json_out_string(out, "uid", uid);
+	json_out_end(out);
+}
+
+void api_body_delete(struct buf *body, struct str uid)
+{
+	struct json_out out;
+
+	begin(&out, body, "v1", "DeleteOptions");
+	add_precondition(&out, uid);
+	json_out_end(&out);
+}
+
+void api_body_eviction(struct buf *body, struct str namespace, struct str name, struct str uid,
+		       int64_t grace_s)
+{
+	struct json_out out;
+
+	begin(&out, body, "policy/v1", "Eviction");
+	json_out_object(&out, "metadata");
+	json_out_string(&out, "name", name);
+	json_out_string(&out, "namespace", namespace);
+	json_out_end(&out);
+	json_out_object(&out, "deleteOptions");
+	if (grace_s >= 0)
+		json_out_int(&out, "gracePeriodSeconds", grace_s);
+	add_precondition(&out, uid);
+	json_out_end(&out);
+	json_out_end(&out);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_API_BODY_H
+#define GPUQOS_API_BODY_H
+
+#include "base/buf.h"
+#include "model/observed.h"
+
+/*
+ * Bodies of our writes, as JSON appended to @body. The caller initialises it with LIMIT_JSON_OUTPUT
+ * and checks `overflowed` once at the end: it is set too where a name is longer than any that the
+ * API server knows. Apply bodies hold exactly the fields that we own: what they leave out and we
+ * owned before, the server removes.
+ */
+struct body_owner {
+	struct str api_version, kind, name, uid; /* becomes the controlling ownerReference */
+};
+
+/* spec.hard gets the keys "requests.<resource>". */
+void api_body_resource_quota(struct buf *body, struct str namespace, const struct body_owner *owner,
+			     const struct resource_amount *hard, size_t n_hard);
+/* Limit and request alike, of each container. */
+void api_body_limit_range(struct buf *body, struct str namespace, const struct body_owner *owner,
+			  const struct resource_amount *defaults, size_t n_defaults);
+
+/* managed: with our label; else without any, which takes it off. With the uid as precondition. */
+void api_body_namespace(struct buf *body, struct str name, struct str uid, bool managed);
+
+/* For the status subresource, with the uid as precondition. All conditions are written. */
+void api_body_quota_status(struct buf *body, struct str namespace, struct str name, struct str uid,
+			   const struct quota_status *status);
+
+struct body_lease {
+	struct str namespace, name, resource_version; /* version empty: for a create */
+	struct str holder;
+	int32_t duration_s, transitions;
+	int64_t acquire_us, renew_us; /* real */
+};
+
+void api_body_lease(struct buf *body, const struct body_lease *lease);
+
+/*
+ * JSON merge patch: sets label @key to @value, or removes it when @value is empty; with the uid as
+ * precondition.
+ */
+void api_body_label_patch(struct buf *body, struct str uid, struct str key, struct str value);
+
+struct body_reference {
+	struct str api_version, kind, namespace, name, uid;
+};
+
+/*
+ * events.k8s.io/v1. The server refuses a note above LIMIT_EVENT_NOTE bytes, and a reason, action or
+ * instance above BODY_EVENT_WORD: longer ones are cut between characters.
+ */
+#define BODY_EVENT_WORD 128
+
+struct body_event {
+	struct str namespace, name; /* of the Event */
+	struct body_reference regarding;
+	struct str type, reason, action, note; /* type: "Normal", "Warning" */
+	struct str controller, instance;
+	int64_t event_us;     /* real */
+	int32_t series_count; /* 0: no series yet */
+	int64_t series_last_us;
+};
+
+void api_body_event(struct buf *body, const struct body_event *event);
+void api_body_event_series(struct buf *body, int32_t count, int64_t last_us); /* merge patch */
+
+/* DeleteOptions, with a uid as precondition unless it is empty. */
+void api_body_delete(struct buf *body, struct str uid);
+/* policy/v1 Eviction, likewise. @grace_s below 0 leaves the pod its own grace. */
+void api_body_eviction(struct buf *body, struct str namespace, struct str name, struct str uid,
+		       int64_t grace_s);
+
+#endif
