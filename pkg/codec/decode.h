@@ -28,6 +28,16 @@ struct decode {
 	struct decode_step steps[LIMIT_DECODE_DEPTH];
 };
 
+/* The steps need no zeroing: decode_enter() sets each before it is looked at. */
+static inline void decode_init(struct decode *decode, const struct schema *schema,
+			       struct arena *arena, struct error *err)
+{
+	decode->schema = schema;
+	decode->arena = arena;
+	decode->err = err;
+	decode->depth = 0;
+}
+
 /* Enters a message: its step, or NULL with LIMIT. decode_leave() when it was read whole. */
 struct decode_step *decode_enter(struct decode *decode);
 

@@ -365,10 +365,7 @@ int pb_decode(const struct schema *schema, struct str bytes, struct arena *arena
 {
 	struct decode decode;
 
-	decode.schema = schema;
-	decode.arena = arena;
-	decode.err = err;
-	decode.depth = 0;
+	decode_init(&decode, schema, arena, err);
 	memset(ret_object, 0, schema->size);
 	if (read_message(&decode, schema, bytes, ret_object) < 0)
 		return decode_locate(&decode);
