@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all kinds share: life and death of the cluster, deletes and replaces by kind, and the queue
+ * of namespaces to be looked at.
+ */
+#include "cluster/cluster.h"
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "cluster/internal.h"
+
+struct cluster *cluster_new(const struct hash_key *key)
+{
+	struct cluster *cluster = mem_alloc(sizeof(*cluster));
+
+	cluster->key = *key;
+	cluster->intern = intern_new(key);
+	vectors_init(&cluster->vectors, key, cluster->intern);
+	table_init(&cluster->pods, sizeof(struct pod_record));
+	table_init(&cluster->nodes, sizeof(struct node_record));
+	table_init(&cluster->namespaces, sizeof(struct namespace_record));
+	table_init(&cluster->quotas, sizeof(struct quota_record));
+	for (int i = 0; i < OWNED_COUNT; i++)
+		table_init(&cluster->owned[i], sizeof(struct owned_record));
+	table_init(&cluster->offers, sizeof(struct offer_cell));
+	table_init(&cluster->kinds, sizeof(struct offer_kind));
+	table_init(&cluster->uses, sizeof(struct use_record));
+	buf_init(&cluster->scratch, LIMIT_WATCH_FRAME);
+	cluster->dirty_first = cluster->dirty_last = cluster->taken = TABLE_NONE;
+	return cluster;
+}
+
+static void free_packed(struct cluster *cluster)
+{
+	for (uint32_t h = table_next(&cluster->quotas, 0); h != TABLE_NONE;
+	     h = table_next(&cluster->quotas, h + 1))
+		mem_free(quota_at(cluster, h)->bytes);
+	for (int i = 0; i < OWNED_COUNT; i++)
+		for (uint32_t h = table_next(&cluster->owned[i], 0); h != TABLE_NONE;
+		     h = table_next(&cluster->owned[i], h + 1))
+			mem_free(((struct owned_record *)table_at(&cluster->owned[i], h))->bytes);
+}
+
+void cluster_free(struct cluster *cluster)
+{
+	if (!cluster)
+		return;
+	free_packed(cluster);
+	prices_clear(cluster);
+	vectors_clear(&cluster->vectors);
+	table_clear(&cluster->pods);
+	table_clear(&cluster->nodes);
+	table_clear(&cluster->namespaces);
+	table_clear(&cluster->quotas);
+	for (int i = 0; i < OWNED_COUNT; i++)
+		table_clear(&cluster->owned[i]);
+	table_clear(&cluster->offers);
+	table_clear(&cluster->kinds);
+	table_clear(&cluster->uses);
+	map_clear(&cluster->pods_by_name);
+	map_clear(&cluster->nodes_by_name);
+	map_clear(&cluster->namespaces_by_name);
+	map_clear(&cluster->kinds_by_value);
+	buf_clear(&cluster->scratch);
+	intern_free(cluster->intern);
+	mem_free(cluster);
+}
+
+/* --- what applies share */
+
+static const char *kind_name(enum cluster_kind kind)
+{
+	static const char *const names[CLUSTER_KIND_COUNT] = {
+		[CLUSTER_PODS] = "Pod",
+		[CLUSTER_NODES] = "Node",
+		[CLUSTER_NAMESPACES] = "Namespace",
+		[CLUSTER_QUOTAS] = "GpuMemoryQuota",
+		[CLUSTER_RESOURCE_QUOTAS] = "ResourceQuota",
+		[CLUSTER_LIMIT_RANGES] = "LimitRange",
+	};
+
+	return names[kind];
+}
+
+int refuse(struct cluster *cluster, enum cluster_kind kind, struct str namespace, struct str name,
+	   struct error *err)
+{
+	int namespace_len = (int)MIN(namespace.len, (size_t)LIMIT_NAME);
+	int name_len = (int)MIN(name.len, (size_t)LIMIT_NAME);
+
+	cluster->unreadable[kind]++;
+	if (str_empty(namespace))
+		return error_wrap(err, "%s %.*s", kind_name(kind), name_len, name.data);
+	return error_wrap(err, "%s %.*s/%.*s", kind_name(kind), namespace_len, namespace.data,
+			  name_len, name.data);
+}
+
+int check_names(struct str namespace, struct str name, struct error *err)
+{
+	if (str_empty(name) || (namespace.data && str_empty(namespace)))
+		return error_set(err, ERROR_INVALID, "it has no name or no namespace");
+	if (name.len > LIMIT_NAME || namespace.len > LIMIT_NAME)
+		return error_set(err, ERROR_LIMIT, "its name or namespace is longer than %d",
+				 LIMIT_NAME);
+	return 0;
+}
+
+bool is_older(uint64_t resource_version, uint64_t seen)
+{
+	return resource_version != 0 && seen != 0 && resource_version < seen;
+}
+
+/* --- deletes and replaces */
+
+static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint32_t handle)
+{
+	switch (kind) {
+	case CLUSTER_PODS:
+		pod_remove(cluster, handle);
+		break;
+	case CLUSTER_NODES:
+		node_gone(cluster, handle);
+		break;
+	case CLUSTER_NAMESPACES:
+		namespace_gone(cluster, handle);
+		break;
+	case CLUSTER_QUOTAS:
+		quota_remove(cluster, handle);
+		break;
+	case CLUSTER_RESOURCE_QUOTAS:
+		owned_remove(cluster, OWNED_RESOURCE_QUOTA, handle);
+		break;
+	case CLUSTER_LIMIT_RANGES:
+		owned_remove(cluster, OWNED_LIMIT_RANGE, handle);
+		break;
+	case CLUSTER_KIND_COUNT:
+		break;
+	}
+}
+
+void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
+		    struct str name)
+{
+	uint32_t handle = TABLE_NONE;
+
+	switch (kind) {
+	case CLUSTER_PODS:
+		handle = pod_find(cluster, namespace, name);
+		break;
+	case CLUSTER_NODES:
+		handle = node_find(cluster, name);
+		break;
+	case CLUSTER_NAMESPACES:
+		handle = namespace_find(cluster, name);
+		break;
+	case CLUSTER_QUOTAS:
+		handle = quota_find(cluster, namespace, name);
+		break;
+	case CLUSTER_RESOURCE_QUOTAS:
+		handle = owned_find(cluster, OWNED_RESOURCE_QUOTA, namespace, name);
+		break;
+	case CLUSTER_LIMIT_RANGES:
+		handle = owned_find(cluster, OWNED_LIMIT_RANGE, namespace, name);
+		break;
+	case CLUSTER_KIND_COUNT:
+		break;
+	}
+	if (handle != TABLE_NONE)
+		remove_record(cluster, kind, handle);
+}
+
+/* A kind's records, and where its object's epoch is in them. */
+struct population {
+	const struct table *table;
+	size_t epoch;
+};
+
+static struct population population_of(const struct cluster *cluster, enum cluster_kind kind)
+{
+	const struct population of[CLUSTER_KIND_COUNT] = {
+		[CLUSTER_PODS] = {&cluster->pods, offsetof(struct pod_record, epoch)},
+		[CLUSTER_NODES] = {&cluster->nodes, offsetof(struct node_record, epoch)},
+		[CLUSTER_NAMESPACES] = {&cluster->namespaces,
+					offsetof(struct namespace_record, epoch)},
+		[CLUSTER_QUOTAS] = {&cluster->quotas, offsetof(struct quota_record, epoch)},
+		[CLUSTER_RESOURCE_QUOTAS] = {&cluster->owned[OWNED_RESOURCE_QUOTA],
+					     offsetof(struct owned_record, epoch)},
+		[CLUSTER_LIMIT_RANGES] = {&cluster->owned[OWNED_LIMIT_RANGE],
+					  offsetof(struct owned_record, epoch)},
+	};
+
+	return of[kind];
+}
+
+void cluster_begin_replace(struct cluster *cluster, enum cluster_kind kind)
+{
+	cluster->epochs[kind]++;
+	if (kind == CLUSTER_NODES)
+		cluster->replacing_nodes = true;
+}
+
+void cluster_abort_replace(struct cluster *cluster, enum cluster_kind kind)
+{
+	if (kind != CLUSTER_NODES)
+		return;
+	cluster->replacing_nodes = false;
+	prices_refresh(cluster);
+}
+
+void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind)
+{
+	struct population all = population_of(cluster, kind);
+
+	for (uint32_t handle = table_next(all.table, 0); handle != TABLE_NONE;
+	     handle = table_next(all.table, handle + 1)) {
+		const char *record = table_at(all.table, handle);
+		uint32_t epoch;
+
+		memcpy(&epoch, record + all.epoch, sizeof(epoch));
+		if (epoch != cluster->epochs[kind])
+			remove_record(cluster, kind, handle);
+	}
+	cluster_abort_replace(cluster, kind);
+}
+
+/* --- the queue of namespaces */
+
+void cluster_mark_dirty(struct cluster *cluster, uint32_t namespace)
+{
+	struct namespace_record *record;
+
+	if (!table_has(&cluster->namespaces, namespace))
+		return;
+	record = namespace_at(cluster, namespace);
+	if (record->dirty)
+		return;
+	record->dirty = true;
+	record->dirty_next = TABLE_NONE;
+	if (cluster->dirty_last == TABLE_NONE)
+		cluster->dirty_first = namespace;
+	else
+		namespace_at(cluster, cluster->dirty_last)->dirty_next = namespace;
+	cluster->dirty_last = namespace;
+}
+
+void cluster_mark_all_dirty(struct cluster *cluster)
+{
+	for (uint32_t ns = table_next(&cluster->namespaces, 0); ns != TABLE_NONE;
+	     ns = table_next(&cluster->namespaces, ns + 1))
+		cluster_mark_dirty(cluster, ns);
+}
+
+bool cluster_take_dirty(struct cluster *cluster, uint32_t *ret_namespace)
+{
+	uint32_t last = cluster->taken, namespace;
+	struct namespace_record *record;
+
+	cluster->taken = TABLE_NONE;
+	if (last != TABLE_NONE)
+		namespace_release(cluster, last);
+	prices_refresh(cluster);
+	namespace = cluster->dirty_first;
+	if (namespace == TABLE_NONE)
+		return false;
+	record = namespace_at(cluster, namespace);
+	cluster->dirty_first = record->dirty_next;
+	if (cluster->dirty_first == TABLE_NONE)
+		cluster->dirty_last = TABLE_NONE;
+	record->dirty = false;
+	ledger_refresh(cluster, namespace);
+	cluster->taken = namespace;
+	*ret_namespace = namespace;
+	return true;
+}

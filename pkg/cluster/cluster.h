@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CLUSTER_CLUSTER_H
+#define GPUQOS_CLUSTER_CLUSTER_H
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/macros.h"
+#include "model/node.h"
+#include "model/observed.h"
+#include "model/pod.h"
+
+/*
+ * The one truth in memory: what the API server was last seen to hold, reduced to what decisions
+ * read. Changed only by the cluster_apply_*, _delete and _replace functions below, by one thread;
+ * everybody else holds a `const struct cluster *` (cluster/read.h). Records are flat and name each
+ * other by 32-bit handles; strings and request vectors are interned.
+ *
+ * A pod is kept when it asks for a GPU resource. The ledger is a set: each kept pod that is not
+ * finished is an entry, and a namespace's sums are sums over its entries, so that an event seen
+ * twice, late or never cannot leave a wrong count behind. cluster_recount() adds everything up
+ * again and compares.
+ *
+ * An apply with a resource_version older than the record's is ignored (where both are numbers and
+ * the uid is the same). An apply that changes nothing that decisions read marks nothing dirty.
+ */
+struct cluster;
+
+struct cluster *cluster_new(const struct hash_key *key);
+void cluster_free(struct cluster *cluster); /* accepts NULL */
+
+enum cluster_kind {
+	CLUSTER_PODS,
+	CLUSTER_NODES,
+	CLUSTER_NAMESPACES,
+	CLUSTER_QUOTAS,
+	CLUSTER_RESOURCE_QUOTAS,
+	CLUSTER_LIMIT_RANGES,
+	CLUSTER_KIND_COUNT
+};
+
+/*
+ * LIMIT, with the object's name, when it asks for more than base/limits.h allows, INVALID when it
+ * has no name; it is then counted as unreadable, and what was known of it before stays as it was:
+ * an entry that grew beyond reading does not set its devices free.
+ *
+ * Of the quotas of one namespace the LIMIT_QUOTAS_PER_NAMESPACE oldest are kept.
+ *
+ * @now_us: monotonic; when ResourceQuota status began to differ from spec.
+ */
+int cluster_apply_pod(struct cluster *cluster, const struct pod_facts *pod, struct error *err);
+int cluster_apply_node(struct cluster *cluster, const struct node_facts *node, struct error *err);
+int cluster_apply_quota(struct cluster *cluster, const struct quota_facts *quota,
+			struct error *err);
+int cluster_apply_resource_quota(struct cluster *cluster, const struct resource_quota_facts *facts,
+				 int64_t now_us, struct error *err);
+int cluster_apply_limit_range(struct cluster *cluster, const struct limit_range_facts *facts,
+			      struct error *err);
+int cluster_apply_namespace(struct cluster *cluster, const struct namespace_facts *facts,
+			    struct error *err);
+
+/* The object is gone. @namespace is empty for nodes and namespaces. Unknown names are ignored. */
+void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
+		    struct str name);
+
+/*
+ * A full state of one kind: begin, apply everything, end (what was not applied is dropped) or abort
+ * (nothing is dropped). Until a replace of nodes is over, prices may be those from before it.
+ */
+void cluster_begin_replace(struct cluster *cluster, enum cluster_kind kind);
+void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind);
+void cluster_abort_replace(struct cluster *cluster, enum cluster_kind kind);
+
+/*
+ * Namespaces whose verdict may have changed, each once, in order of first change: the only thing
+ * that leaves an event behind. Handles are those of cluster/read.h. The sums of the one that is
+ * taken are current. Also given are namespaces of which nothing is left; their handle lives until
+ * the next call. False when there is none.
+ */
+bool cluster_take_dirty(struct cluster *cluster, uint32_t *ret_namespace);
+void cluster_mark_dirty(struct cluster *cluster, uint32_t namespace);
+void cluster_mark_all_dirty(struct cluster *cluster);
+
+struct recount {
+	uint32_t namespaces; /* looked at */
+	uint32_t differing;  /* of those, whose sums were wrong */
+	int64_t drift;       /* sum of absolute differences, bytes; 1 where only counts differ */
+};
+
+/*
+ * Recounts namespaces from their entries, from *cursor on, until @max_pods pods were read, and
+ * corrects what differs. Adds to @total. Start with *cursor 0; true when the round is complete,
+ * with *cursor 0 again. One namespace is always recounted whole. A differing namespace is marked
+ * dirty and remembers the drift for its status, until a recount finds none.
+ */
+bool cluster_recount(struct cluster *cluster, uint32_t *cursor, uint32_t max_pods,
+		     struct recount *total);
+
+DEFINE_CLEANUP(struct cluster *, cluster_free)
+
+#endif

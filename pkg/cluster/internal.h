@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CLUSTER_INTERNAL_H
+#define GPUQOS_CLUSTER_INTERNAL_H
+
+#include "cluster/records.h"
+#include "quota/price.h"
+
+/* What the files of this package share. */
+
+static inline struct pod_record *pod_at(const struct cluster *cluster, uint32_t pod)
+{
+	return (struct pod_record *)table_at(&cluster->pods, pod);
+}
+
+static inline struct node_record *node_at(const struct cluster *cluster, uint32_t node)
+{
+	return (struct node_record *)table_at(&cluster->nodes, node);
+}
+
+static inline struct namespace_record *namespace_at(const struct cluster *cluster,
+						    uint32_t namespace)
+{
+	return (struct namespace_record *)table_at(&cluster->namespaces, namespace);
+}
+
+static inline struct quota_record *quota_at(const struct cluster *cluster, uint32_t quota)
+{
+	return (struct quota_record *)table_at(&cluster->quotas, quota);
+}
+
+static inline struct offer_cell *offer_at(const struct cluster *cluster, uint32_t offer)
+{
+	return (struct offer_cell *)table_at(&cluster->offers, offer);
+}
+
+static inline struct offer_kind *kind_at(const struct cluster *cluster, uint32_t kind)
+{
+	return (struct offer_kind *)table_at(&cluster->kinds, kind);
+}
+
+static inline int64_t sum_clamp(wide_sum sum)
+{
+	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
+}
+
+/* --- cluster.c: what all kinds share */
+
+/* Counts the object as unreadable. Returns -1. */
+int refuse(struct cluster *cluster, enum cluster_kind kind, struct str namespace, struct str name,
+	   struct error *err);
+/* LIMIT when a name cannot be one. @namespace is not looked at where it has no data. */
+int check_names(struct str namespace, struct str name, struct error *err);
+/* Whether what is observed under @resource_version is older than @seen. */
+bool is_older(uint64_t resource_version, uint64_t seen);
+
+/* --- namespaces.c */
+uint32_t namespace_get(struct cluster *cluster, struct str name); /* makes one where needed */
+uint32_t namespace_find(const struct cluster *cluster, struct str name);
+void namespace_release(struct cluster *cluster, uint32_t namespace); /* when nothing is in it */
+void namespace_gone(struct cluster *cluster, uint32_t namespace);    /* the object is */
+
+/* --- pods.c */
+uint32_t pod_find(const struct cluster *cluster, struct str namespace, struct str name);
+void pod_remove(struct cluster *cluster, uint32_t pod);
+
+/* --- nodes.c */
+uint32_t node_get(struct cluster *cluster, struct str name); /* makes a placeholder where needed */
+uint32_t node_find(const struct cluster *cluster, struct str name);
+void node_release(struct cluster *cluster, uint32_t node); /* when nothing is known of it */
+void node_gone(struct cluster *cluster, uint32_t node);
+
+/* --- prices.c */
+
+/* The kind of an offer, counted for one more node. LIMIT: too many resource names. */
+int kind_ref(struct cluster *cluster, const struct device_offer *offer, uint32_t *ret_kind,
+	     struct error *err);
+void kind_unref(struct cluster *cluster, uint32_t kind);
+/* Makes the price list anew where kinds changed; new prices mark namespaces dirty. */
+void prices_refresh(struct cluster *cluster);
+struct price_list prices_of(const struct cluster *cluster);
+void prices_clear(struct cluster *cluster);
+
+/* --- ledger.c */
+
+/* Takes an entry out of, and puts it into, the sums of its namespace, where these are current. */
+void ledger_remove(struct cluster *cluster, uint32_t pod);
+void ledger_add(struct cluster *cluster, uint32_t pod);
+/* Adds a namespace up anew where prices have changed since. */
+void ledger_refresh(struct cluster *cluster, uint32_t namespace);
+void ledger_forget(struct cluster *cluster, struct namespace_record *namespace);
+
+/* --- quotas.c, owned.c */
+uint32_t quota_find(const struct cluster *cluster, struct str namespace, struct str name);
+void quota_remove(struct cluster *cluster, uint32_t quota);
+uint32_t owned_find(const struct cluster *cluster, int which, struct str namespace,
+		    struct str name);
+void owned_remove(struct cluster *cluster, int which, uint32_t owned);
+
+static inline bool pod_finished(const struct pod_record *pod)
+{
+	return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
+}
+
+#endif

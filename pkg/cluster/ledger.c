@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ledger. What a pod adds to its namespace's sums follows from its record, its node's offers
+ * and the price list. A sum is changed by taking the pod's part out before any of these change and
+ * putting it in afterwards.
+ *
+ * Sums are of one price list. When prices change, those of all namespaces are out of date at once;
+ * they are then left alone until ledger_refresh() adds them up anew, so that each namespace pays in
+ * its own turn.
+ */
+#include "base/checked.h"
+#include "base/limits.h"
+#include "cluster/internal.h"
+#include "model/resource.h"
+
+/* What one pod adds. */
+struct part {
+	int64_t bytes, unpriced;
+	struct part_row {
+		uint32_t row; /* of the price list */
+		int64_t count;
+	} rows[LIMIT_RESOURCES_PER_POD];
+	size_t n_rows;
+	bool live;
+};
+
+/* --- a pod's part */
+
+/* The kind of what @node offers of @resource, or NULL. */
+static const struct offer_kind *offer_of(const struct cluster *cluster, uint32_t node,
+					 uint32_t resource)
+{
+	uint32_t offer = node == TABLE_NONE ? TABLE_NONE : node_at(cluster, node)->first_offer;
+
+	for (; offer != TABLE_NONE; offer = offer_at(cluster, offer)->next) {
+		const struct offer_kind *kind = kind_at(cluster, offer_at(cluster, offer)->kind);
+
+		if (kind->resource == resource)
+			return kind;
+	}
+	return NULL;
+}
+
+/* The name is read only where no node tells: it is the last source. */
+static int64_t price(const struct cluster *cluster, uint32_t resource, uint32_t product)
+{
+	struct price_list list = prices_of(cluster);
+	int64_t unit = price_unit(&list, resource, product, AMOUNT_UNKNOWN);
+
+	if (unit == AMOUNT_UNKNOWN)
+		unit = resource_memory_by_name(intern_str(cluster->intern, resource));
+	return unit;
+}
+
+static void add_cell(const struct cluster *cluster, const struct pod_record *pod,
+		     const struct vector_cell *cell, struct part *part)
+{
+	struct price_list list = prices_of(cluster);
+	const struct offer_kind *offer = offer_of(cluster, pod->node, cell->resource);
+	uint32_t product = pod->product == INTERN_EMPTY ? PRODUCT_ANY : pod->product;
+	const struct price_row *row;
+	int64_t unit;
+
+	if (offer) {
+		unit = offer->unit_memory;
+		if (unit == AMOUNT_UNKNOWN)
+			unit = price(cluster, cell->resource, offer->product);
+		row = price_find(&list, cell->resource, offer->product);
+	} else {
+		unit = price(cluster, cell->resource, product);
+		row = price_row_charged(&list, cell->resource, product);
+	}
+	if (unit == AMOUNT_UNKNOWN)
+		part->unpriced += cell->count;
+	else
+		part->bytes = saturating_add(part->bytes, saturating_mul(cell->count, unit));
+	if (row)
+		part->rows[part->n_rows++] =
+			(struct part_row){(uint32_t)(row - list.rows), cell->count};
+}
+
+static struct part part_of(const struct cluster *cluster, const struct pod_record *pod)
+{
+	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
+	struct part part;
+
+	part.bytes = part.unpriced = 0;
+	part.n_rows = 0;
+	part.live = pod->node != TABLE_NONE;
+	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next)
+		add_cell(cluster, pod, vectors_cell(&cluster->vectors, cell), &part);
+	return part;
+}
+
+/* --- sums */
+
+static struct use_record *use_at(const struct cluster *cluster, uint32_t use)
+{
+	return (struct use_record *)table_at(&cluster->uses, use);
+}
+
+/* The handle of a namespace's use of @row, or TABLE_NONE; and of the one before it in the chain. */
+static uint32_t use_find(const struct cluster *cluster, const struct sums *sums, uint32_t row,
+			 uint32_t *ret_before)
+{
+	uint32_t use = sums->first_use, before = TABLE_NONE;
+
+	while (use != TABLE_NONE && use_at(cluster, use)->row != row) {
+		before = use;
+		use = use_at(cluster, use)->next;
+	}
+	*ret_before = before;
+	return use;
+}
+
+static void use_change(struct cluster *cluster, struct sums *sums, const struct part_row *row,
+		       int sign, bool live)
+{
+	uint32_t before, use = use_find(cluster, sums, row->row, &before);
+	struct use_record *record;
+
+	if (use == TABLE_NONE) {
+		use = table_add(&cluster->uses);
+		*use_at(cluster, use) =
+			(struct use_record){.row = row->row, .next = sums->first_use};
+		sums->first_use = use;
+		before = TABLE_NONE;
+	}
+	record = use_at(cluster, use);
+	record->count += sign * row->count;
+	if (live)
+		record->count_live += sign * row->count;
+	if (record->count != 0 || record->count_live != 0)
+		return;
+	if (before == TABLE_NONE)
+		sums->first_use = record->next;
+	else
+		use_at(cluster, before)->next = record->next;
+	table_remove(&cluster->uses, use);
+}
+
+static void sums_change(struct cluster *cluster, struct sums *sums, const struct part *part,
+			int sign)
+{
+	sums->used += (wide_sum)part->bytes * sign;
+	if (part->live)
+		sums->live += (wide_sum)part->bytes * sign;
+	sums->unpriced += part->unpriced * sign;
+	sums->pods += (uint32_t)sign;
+	for (size_t i = 0; i < part->n_rows; i++)
+		use_change(cluster, sums, &part->rows[i], sign, part->live);
+}
+
+static void sums_clear(struct cluster *cluster, struct sums *sums)
+{
+	while (sums->first_use != TABLE_NONE) {
+		uint32_t use = sums->first_use;
+
+		sums->first_use = use_at(cluster, use)->next;
+		table_remove(&cluster->uses, use);
+	}
+	*sums = (struct sums){.first_use = TABLE_NONE};
+}
+
+void ledger_forget(struct cluster *cluster, struct namespace_record *namespace)
+{
+	sums_clear(cluster, &namespace->sums);
+}
+
+/* All entries of a namespace, added up. */
+static struct sums add_up(struct cluster *cluster, uint32_t namespace)
+{
+	uint32_t pod = namespace_at(cluster, namespace)->first_pod;
+	struct sums sums = {.first_use = TABLE_NONE};
+
+	for (; pod != TABLE_NONE; pod = pod_at(cluster, pod)->namespace_next) {
+		struct pod_record *record = pod_at(cluster, pod);
+		struct part part;
+
+		record->charge = 0;
+		if (pod_finished(record))
+			continue;
+		part = part_of(cluster, record);
+		record->charge = part.bytes;
+		sums_change(cluster, &sums, &part, 1);
+	}
+	return sums;
+}
+
+/* --- entries */
+
+static struct sums *current_sums(struct cluster *cluster, uint32_t namespace)
+{
+	struct namespace_record *record = namespace_at(cluster, namespace);
+
+	return record->price_version == cluster->price_version ? &record->sums : NULL;
+}
+
+void ledger_remove(struct cluster *cluster, uint32_t pod)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+	struct sums *sums = current_sums(cluster, record->namespace);
+	struct part part;
+
+	if (!sums || pod_finished(record))
+		return;
+	part = part_of(cluster, record);
+	part.bytes = record->charge;
+	sums_change(cluster, sums, &part, -1);
+}
+
+void ledger_add(struct cluster *cluster, uint32_t pod)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+	struct sums *sums = current_sums(cluster, record->namespace);
+	struct part part;
+
+	record->charge = 0;
+	if (!sums || pod_finished(record))
+		return;
+	part = part_of(cluster, record);
+	record->charge = part.bytes;
+	sums_change(cluster, sums, &part, 1);
+}
+
+void ledger_refresh(struct cluster *cluster, uint32_t namespace)
+{
+	struct namespace_record *record = namespace_at(cluster, namespace);
+
+	if (record->price_version == cluster->price_version)
+		return;
+	sums_clear(cluster, &record->sums);
+	record->sums = add_up(cluster, namespace);
+	record->price_version = cluster->price_version;
+}
+
+/* --- recount */
+
+static uint32_t n_uses(const struct cluster *cluster, const struct sums *sums)
+{
+	uint32_t n = 0;
+
+	for (uint32_t use = sums->first_use; use != TABLE_NONE; use = use_at(cluster, use)->next)
+		n++;
+	return n;
+}
+
+static bool uses_equal(const struct cluster *cluster, const struct sums *a, const struct sums *b)
+{
+	uint32_t before;
+
+	if (n_uses(cluster, a) != n_uses(cluster, b))
+		return false;
+	for (uint32_t use = a->first_use; use != TABLE_NONE; use = use_at(cluster, use)->next) {
+		const struct use_record *left = use_at(cluster, use), *right;
+		uint32_t other = use_find(cluster, b, left->row, &before);
+
+		if (other == TABLE_NONE)
+			return false;
+		right = use_at(cluster, other);
+		if (left->count != right->count || left->count_live != right->count_live)
+			return false;
+	}
+	return true;
+}
+
+static int64_t distance(wide_sum a, wide_sum b)
+{
+	return sum_clamp(a > b ? a - b : b - a);
+}
+
+/* Bytes by which the sums differ, 1 where only counts do, 0 where they are the same. */
+static int64_t drift_between(const struct cluster *cluster, const struct sums *a,
+			     const struct sums *b)
+{
+	int64_t drift = saturating_add(distance(a->used, b->used), distance(a->live, b->live));
+
+	if (drift == 0 &&
+	    (a->unpriced != b->unpriced || a->pods != b->pods || !uses_equal(cluster, a, b)))
+		drift = 1;
+	return drift;
+}
+
+static void recount(struct cluster *cluster, uint32_t namespace, struct recount *total)
+{
+	struct namespace_record *record = namespace_at(cluster, namespace);
+	struct sums fresh;
+	int64_t drift;
+
+	total->namespaces++;
+	if (record->price_version != cluster->price_version) {
+		ledger_refresh(cluster, namespace);
+		return;
+	}
+	fresh = add_up(cluster, namespace);
+	drift = drift_between(cluster, &record->sums, &fresh);
+	sums_clear(cluster, &record->sums);
+	record->sums = fresh;
+	if (drift != 0) {
+		total->differing++;
+		total->drift = saturating_add(total->drift, drift);
+	}
+	if (drift != record->recount_drift)
+		cluster_mark_dirty(cluster, namespace);
+	record->recount_drift = drift;
+}
+
+bool cluster_recount(struct cluster *cluster, uint32_t *cursor, uint32_t max_pods,
+		     struct recount *total)
+{
+	uint32_t namespace, read = 0;
+
+	prices_refresh(cluster);
+	for (namespace = table_next(&cluster->namespaces, *cursor); namespace != TABLE_NONE;
+	     namespace = table_next(&cluster->namespaces, namespace + 1)) {
+		/* an empty one takes its time too */
+		uint32_t pods = MAX(namespace_at(cluster, namespace)->n_pods, 1u);
+
+		if (read > 0 && pods > max_pods - MIN(read, max_pods)) {
+			*cursor = namespace;
+			return false;
+		}
+		recount(cluster, namespace, total);
+		read += pods;
+	}
+	*cursor = 0;
+	return true;
+}

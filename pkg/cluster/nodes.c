@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nodes: who they are and what they offer. A node that pods name and that was not seen is a record
+ * without offers. When a node's offers change, its own pods are charged anew.
+ */
+#include "base/limits.h"
+#include "cluster/internal.h"
+
+/* A node's offers as kinds, each holding a reference. */
+struct kinds {
+	uint32_t kinds[LIMIT_OFFERS_PER_NODE];
+	size_t len;
+};
+
+static bool name_equals(const void *context, uint32_t handle, const void *key)
+{
+	return node_at(context, handle)->name == *(const uint32_t *)key;
+}
+
+static uint32_t name_hash(const struct cluster *cluster, uint32_t name)
+{
+	return (uint32_t)hash_u64_pair(&cluster->key, name, CLUSTER_NODES);
+}
+
+uint32_t node_find(const struct cluster *cluster, struct str name)
+{
+	uint32_t handle = intern_find(cluster->intern, name);
+
+	if (handle == UINT32_MAX)
+		return TABLE_NONE;
+	return map_find(&cluster->nodes_by_name, name_hash(cluster, handle), name_equals, cluster,
+			&handle);
+}
+
+uint32_t node_get(struct cluster *cluster, struct str name)
+{
+	uint32_t node = node_find(cluster, name);
+	struct node_record *record;
+
+	if (node != TABLE_NONE)
+		return node;
+	node = table_add(&cluster->nodes);
+	record = node_at(cluster, node);
+	record->name = intern_ref(cluster->intern, name);
+	record->first_pod = record->first_offer = TABLE_NONE;
+	map_insert(&cluster->nodes_by_name, name_hash(cluster, record->name), node);
+	return node;
+}
+
+void node_release(struct cluster *cluster, uint32_t node)
+{
+	struct node_record *record = node_at(cluster, node);
+
+	if (record->exists || record->first_pod != TABLE_NONE)
+		return;
+	map_remove(&cluster->nodes_by_name, name_hash(cluster, record->name), node);
+	intern_unref(cluster->intern, record->name);
+	table_remove(&cluster->nodes, node);
+}
+
+/* --- offers */
+
+static void kinds_unref(struct cluster *cluster, const struct kinds *kinds)
+{
+	for (size_t i = 0; i < kinds->len; i++)
+		kind_unref(cluster, kinds->kinds[i]);
+}
+
+static int kinds_ref(struct cluster *cluster, const struct node_facts *facts,
+		     struct kinds *ret_kinds, struct error *err)
+{
+	ret_kinds->len = 0;
+	if (facts->n_offers > LIMIT_OFFERS_PER_NODE)
+		return error_set(err, ERROR_LIMIT, "the node offers more than %d GPU resources",
+				 LIMIT_OFFERS_PER_NODE);
+	for (size_t i = 0; i < facts->n_offers; i++) {
+		if (kind_ref(cluster, &facts->offers[i], &ret_kinds->kinds[i], err)) {
+			kinds_unref(cluster, ret_kinds);
+			return -1;
+		}
+		ret_kinds->len++;
+	}
+	return 0;
+}
+
+/* The node's offer of this very kind, or TABLE_NONE. */
+static uint32_t offer_find(const struct cluster *cluster, const struct node_record *node,
+			   uint32_t kind)
+{
+	uint32_t offer = node->first_offer;
+
+	while (offer != TABLE_NONE && offer_at(cluster, offer)->kind != kind)
+		offer = offer_at(cluster, offer)->next;
+	return offer;
+}
+
+/* Whether the node offers these kinds already, in whichever order. */
+static bool offers_are(const struct cluster *cluster, const struct node_record *node,
+		       const struct kinds *kinds)
+{
+	size_t n = 0;
+
+	for (uint32_t offer = node->first_offer; offer != TABLE_NONE;
+	     offer = offer_at(cluster, offer)->next)
+		n++;
+	if (n != kinds->len)
+		return false;
+	for (size_t i = 0; i < kinds->len; i++)
+		if (offer_find(cluster, node, kinds->kinds[i]) == TABLE_NONE)
+			return false;
+	return true;
+}
+
+/* Takes over the references that @kinds hold. */
+static void offers_set(struct cluster *cluster, uint32_t node, const struct kinds *kinds,
+		       const struct device_offer *offers)
+{
+	uint32_t offer = node_at(cluster, node)->first_offer, first = TABLE_NONE;
+
+	while (offer != TABLE_NONE) {
+		struct offer_cell cell = *offer_at(cluster, offer);
+
+		kind_unref(cluster, cell.kind);
+		table_remove(&cluster->offers, offer);
+		offer = cell.next;
+	}
+	for (size_t i = kinds->len; i-- > 0;) {
+		offer = table_add(&cluster->offers);
+		*offer_at(cluster, offer) =
+			(struct offer_cell){offers[i].count, kinds->kinds[i], first};
+		first = offer;
+	}
+	node_at(cluster, node)->first_offer = first;
+}
+
+static void offers_count(struct cluster *cluster, uint32_t node, const struct kinds *kinds,
+			 const struct device_offer *offers)
+{
+	for (size_t i = 0; i < kinds->len; i++) {
+		uint32_t offer = offer_find(cluster, node_at(cluster, node), kinds->kinds[i]);
+
+		offer_at(cluster, offer)->count = offers[i].count;
+	}
+}
+
+/* Charges the node's pods by its new offers. */
+static void offers_change(struct cluster *cluster, uint32_t node, const struct kinds *kinds,
+			  const struct device_offer *offers)
+{
+	uint32_t first = node_at(cluster, node)->first_pod;
+
+	for (uint32_t pod = first; pod != TABLE_NONE; pod = pod_at(cluster, pod)->node_next)
+		ledger_remove(cluster, pod);
+	offers_set(cluster, node, kinds, offers);
+	if (!cluster->replacing_nodes)
+		prices_refresh(cluster);
+	for (uint32_t pod = first; pod != TABLE_NONE; pod = pod_at(cluster, pod)->node_next) {
+		ledger_add(cluster, pod);
+		cluster_mark_dirty(cluster, pod_at(cluster, pod)->namespace);
+	}
+}
+
+/* --- the object */
+
+static int apply(struct cluster *cluster, const struct node_facts *facts, struct error *err)
+{
+	struct uid uid = uid_from(&cluster->key, facts->uid);
+	bool stale = cluster->prices_stale;
+	struct node_record *record;
+	struct kinds kinds;
+	uint32_t node;
+
+	if (check_names(STR_NONE, facts->name, err))
+		return -1;
+	node = node_find(cluster, facts->name);
+	if (node != TABLE_NONE) {
+		record = node_at(cluster, node);
+		record->epoch = cluster->epochs[CLUSTER_NODES];
+		if (record->exists && uid_equal(record->uid, uid) &&
+		    is_older(facts->resource_version, record->resource_version))
+			return 0;
+	}
+	if (kinds_ref(cluster, facts, &kinds, err))
+		return -1;
+	node = node_get(cluster, facts->name);
+	record = node_at(cluster, node);
+	record->exists = true;
+	record->uid = uid;
+	record->resource_version = facts->resource_version;
+	record->epoch = cluster->epochs[CLUSTER_NODES];
+	if (offers_are(cluster, record, &kinds)) {
+		offers_count(cluster, node, &kinds, facts->offers);
+		kinds_unref(cluster, &kinds);
+		cluster->prices_stale = stale;
+		return 0;
+	}
+	offers_change(cluster, node, &kinds, facts->offers);
+	return 0;
+}
+
+int cluster_apply_node(struct cluster *cluster, const struct node_facts *node, struct error *err)
+{
+	if (apply(cluster, node, err))
+		return refuse(cluster, CLUSTER_NODES, STR_NONE, node->name, err);
+	return 0;
+}
+
+void node_gone(struct cluster *cluster, uint32_t node)
+{
+	static const struct kinds none = {.len = 0};
+
+	node_at(cluster, node)->exists = false;
+	if (node_at(cluster, node)->first_offer != TABLE_NONE)
+		offers_change(cluster, node, &none, NULL);
+	node_release(cluster, node);
+}

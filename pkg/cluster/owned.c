@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ResourceQuota and the LimitRange that are ours, at most one of each in a namespace. Others
+ * are not looked at.
+ */
+#include "base/limits.h"
+#include "base/mem.h"
+#include "cluster/internal.h"
+#include "cluster/pack.h"
+
+static const enum cluster_kind kinds[OWNED_COUNT] = {
+	[OWNED_RESOURCE_QUOTA] = CLUSTER_RESOURCE_QUOTAS,
+	[OWNED_LIMIT_RANGE] = CLUSTER_LIMIT_RANGES,
+};
+
+/* What both kinds have, of an object whose bytes are in scratch. */
+struct object {
+	int which;
+	struct str namespace, name, uid;
+	uint64_t resource_version;
+};
+
+static struct owned_record *owned_at(const struct cluster *cluster, int which, uint32_t owned)
+{
+	return (struct owned_record *)table_at(&cluster->owned[which], owned);
+}
+
+static bool is_ours(struct str name)
+{
+	return str_equal(name, STR(OWNED_OBJECT_NAME));
+}
+
+uint32_t owned_find(const struct cluster *cluster, int which, struct str namespace, struct str name)
+{
+	uint32_t ns = namespace_find(cluster, namespace);
+
+	if (ns == TABLE_NONE || !is_ours(name))
+		return TABLE_NONE;
+	return namespace_at(cluster, ns)->owned[which];
+}
+
+void owned_remove(struct cluster *cluster, int which, uint32_t owned)
+{
+	struct owned_record *record = owned_at(cluster, which, owned);
+	uint32_t ns = record->namespace;
+
+	cluster->packed_bytes[kinds[which]] -= record->len;
+	mem_free(record->bytes);
+	table_remove(&cluster->owned[which], owned);
+	namespace_at(cluster, ns)->owned[which] = TABLE_NONE;
+	cluster_mark_dirty(cluster, ns);
+}
+
+static bool is_outdated(const struct cluster *cluster, uint32_t owned, const struct object *object)
+{
+	const struct owned_record *record = owned_at(cluster, object->which, owned);
+
+	return is_older(object->resource_version, record->resource_version) &&
+	       str_equal(unpack_uid((struct str){record->bytes, record->len}), object->uid);
+}
+
+static uint32_t owned_add(struct cluster *cluster, const struct object *object)
+{
+	uint32_t ns = namespace_get(cluster, object->namespace);
+	uint32_t owned = table_add(&cluster->owned[object->which]);
+
+	owned_at(cluster, object->which, owned)->namespace = ns;
+	namespace_at(cluster, ns)->owned[object->which] = owned;
+	return owned;
+}
+
+/* Keeps what is in scratch. The record, or TABLE_NONE where the object is older than what is kept.
+ */
+static int store(struct cluster *cluster, const struct object *object, uint32_t *ret_owned,
+		 struct error *err)
+{
+	struct str packed = buf_str(&cluster->scratch);
+	struct owned_record *record;
+	uint32_t owned;
+
+	*ret_owned = TABLE_NONE;
+	if (check_names(object->namespace, object->name, err))
+		return -1;
+	owned = owned_find(cluster, object->which, object->namespace, object->name);
+	if (owned != TABLE_NONE) {
+		record = owned_at(cluster, object->which, owned);
+		record->epoch = cluster->epochs[kinds[object->which]];
+		if (is_outdated(cluster, owned, object))
+			return 0;
+	}
+	if (cluster->scratch.overflowed)
+		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_WATCH_FRAME);
+	if (owned == TABLE_NONE)
+		owned = owned_add(cluster, object);
+	record = owned_at(cluster, object->which, owned);
+	record->epoch = cluster->epochs[kinds[object->which]];
+	record->resource_version = object->resource_version;
+	*ret_owned = owned;
+	if (record->bytes && str_equal(packed, (struct str){record->bytes, record->len}))
+		return 0;
+	cluster->packed_bytes[kinds[object->which]] += packed.len - record->len;
+	mem_free(record->bytes);
+	record->bytes = pack_copy(packed);
+	record->len = packed.len;
+	cluster_mark_dirty(cluster, record->namespace);
+	return 0;
+}
+
+/* --- ResourceQuota */
+
+static bool status_shows_spec(struct str bytes)
+{
+	struct resource_quota_facts facts;
+	struct arena arena = {0};
+	bool shows =
+		unpack_resource_quota(bytes, &arena, &facts) && facts.n_hard == facts.n_status_hard;
+
+	for (size_t i = 0; shows && i < facts.n_hard; i++)
+		shows = facts.hard[i].count == facts.status_hard[i].count &&
+			str_equal(facts.hard[i].resource, facts.status_hard[i].resource);
+	arena_clear(&arena);
+	return shows;
+}
+
+int cluster_apply_resource_quota(struct cluster *cluster, const struct resource_quota_facts *facts,
+				 int64_t now_us, struct error *err)
+{
+	struct object object = {OWNED_RESOURCE_QUOTA, facts->namespace, facts->name, facts->uid,
+				facts->resource_version};
+	struct owned_record *record;
+	uint32_t owned;
+
+	if (!is_ours(facts->name))
+		return 0;
+	buf_reset(&cluster->scratch);
+	pack_resource_quota(facts, &cluster->scratch);
+	if (store(cluster, &object, &owned, err))
+		return refuse(cluster, CLUSTER_RESOURCE_QUOTAS, facts->namespace, facts->name, err);
+	if (owned == TABLE_NONE)
+		return 0;
+	record = owned_at(cluster, OWNED_RESOURCE_QUOTA, owned);
+	if (status_shows_spec((struct str){record->bytes, record->len}))
+		record->differs_since_us = 0;
+	else if (record->differs_since_us == 0)
+		record->differs_since_us = MAX(now_us, 1);
+	return 0;
+}
+
+/* --- LimitRange */
+
+int cluster_apply_limit_range(struct cluster *cluster, const struct limit_range_facts *facts,
+			      struct error *err)
+{
+	struct object object = {OWNED_LIMIT_RANGE, facts->namespace, facts->name, facts->uid,
+				facts->resource_version};
+	uint32_t owned;
+
+	if (!is_ours(facts->name))
+		return 0;
+	buf_reset(&cluster->scratch);
+	pack_limit_range(facts, &cluster->scratch);
+	if (store(cluster, &object, &owned, err))
+		return refuse(cluster, CLUSTER_LIMIT_RANGES, facts->namespace, facts->name, err);
+	return 0;
+}

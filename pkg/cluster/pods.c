@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pods that ask for a GPU. Each is in the list of its namespace and, when bound, of its node. Most
+ * events of a pod change nothing that the ledger reads; those cost one look-up.
+ */
+#include "base/clock.h"
+#include "base/limits.h"
+#include "cluster/internal.h"
+#include "quota/charge.h"
+
+struct pod_key {
+	uint32_t namespace, name;
+};
+
+static bool key_equals(const void *context, uint32_t handle, const void *key)
+{
+	const struct pod_record *pod = pod_at(context, handle);
+	const struct pod_key *wanted = key;
+
+	return pod->namespace == wanted->namespace && pod->name == wanted->name;
+}
+
+static uint32_t key_hash(const struct cluster *cluster, struct pod_key key)
+{
+	return (uint32_t)hash_u64_pair(&cluster->key, key.namespace, key.name);
+}
+
+uint32_t pod_find(const struct cluster *cluster, struct str namespace, struct str name)
+{
+	struct pod_key key = {namespace_find(cluster, namespace),
+			      intern_find(cluster->intern, name)};
+
+	if (key.namespace == TABLE_NONE || key.name == UINT32_MAX)
+		return TABLE_NONE;
+	return map_find(&cluster->pods_by_name, key_hash(cluster, key), key_equals, cluster, &key);
+}
+
+/* --- lists */
+
+static void link_to_namespace(struct cluster *cluster, uint32_t pod)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+	struct namespace_record *ns = namespace_at(cluster, record->namespace);
+
+	record->namespace_prev = TABLE_NONE;
+	record->namespace_next = ns->first_pod;
+	if (ns->first_pod != TABLE_NONE)
+		pod_at(cluster, ns->first_pod)->namespace_prev = pod;
+	ns->first_pod = pod;
+	ns->n_pods++;
+}
+
+static void unlink_from_namespace(struct cluster *cluster, uint32_t pod)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+	struct namespace_record *ns = namespace_at(cluster, record->namespace);
+
+	if (record->namespace_next != TABLE_NONE)
+		pod_at(cluster, record->namespace_next)->namespace_prev = record->namespace_prev;
+	if (record->namespace_prev != TABLE_NONE)
+		pod_at(cluster, record->namespace_prev)->namespace_next = record->namespace_next;
+	else
+		ns->first_pod = record->namespace_next;
+	ns->n_pods--;
+}
+
+static void link_to_node(struct cluster *cluster, uint32_t pod, uint32_t node)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+
+	record->node = node;
+	record->node_prev = record->node_next = TABLE_NONE;
+	if (node == TABLE_NONE)
+		return;
+	record->node_next = node_at(cluster, node)->first_pod;
+	if (record->node_next != TABLE_NONE)
+		pod_at(cluster, record->node_next)->node_prev = pod;
+	node_at(cluster, node)->first_pod = pod;
+}
+
+static void unlink_from_node(struct cluster *cluster, uint32_t pod)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+	uint32_t node = record->node;
+
+	if (node == TABLE_NONE)
+		return;
+	if (record->node_next != TABLE_NONE)
+		pod_at(cluster, record->node_next)->node_prev = record->node_prev;
+	if (record->node_prev != TABLE_NONE)
+		pod_at(cluster, record->node_prev)->node_next = record->node_next;
+	else
+		node_at(cluster, node)->first_pod = record->node_next;
+	record->node = TABLE_NONE;
+	node_release(cluster, node);
+}
+
+/* --- coming and going */
+
+/* An entry that does not count yet: finished, without a vector. */
+static uint32_t pod_add(struct cluster *cluster, const struct pod_facts *facts)
+{
+	uint32_t ns = namespace_get(cluster, facts->namespace), pod = table_add(&cluster->pods);
+	struct pod_record *record = pod_at(cluster, pod);
+
+	record->namespace = ns;
+	record->name = intern_ref(cluster->intern, facts->name);
+	record->node = record->vector = TABLE_NONE;
+	record->node_next = record->node_prev = TABLE_NONE;
+	record->phase = POD_SUCCEEDED;
+	map_insert(&cluster->pods_by_name, key_hash(cluster, (struct pod_key){ns, record->name}),
+		   pod);
+	link_to_namespace(cluster, pod);
+	return pod;
+}
+
+void pod_remove(struct cluster *cluster, uint32_t pod)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+	struct pod_key key = {record->namespace, record->name};
+
+	if (!pod_finished(record)) {
+		ledger_remove(cluster, pod);
+		cluster_mark_dirty(cluster, key.namespace);
+	}
+	unlink_from_node(cluster, pod);
+	unlink_from_namespace(cluster, pod);
+	map_remove(&cluster->pods_by_name, key_hash(cluster, key), pod);
+	if (record->vector != TABLE_NONE)
+		vectors_unref(&cluster->vectors, record->vector);
+	intern_unref(cluster->intern, record->name);
+	intern_unref(cluster->intern, record->product);
+	table_remove(&cluster->pods, pod);
+	namespace_release(cluster, key.namespace);
+}
+
+/* --- changing */
+
+/* What the ledger reads of a pod. Holds references to product and vector. */
+struct entry {
+	uint32_t node, product, vector;
+	bool finished;
+};
+
+static struct entry entry_of(struct cluster *cluster, const struct pod_facts *facts,
+			     const struct resource_amount *rows, size_t n_rows)
+{
+	return (struct entry){
+		.node = str_empty(facts->node) ? TABLE_NONE : node_get(cluster, facts->node),
+		.product = intern_ref(cluster->intern, facts->product),
+		.vector = vectors_ref(&cluster->vectors, rows, n_rows),
+		.finished = facts->phase == POD_SUCCEEDED || facts->phase == POD_FAILED,
+	};
+}
+
+static void entry_clear(struct cluster *cluster, const struct entry *entry)
+{
+	intern_unref(cluster->intern, entry->product);
+	vectors_unref(&cluster->vectors, entry->vector);
+}
+
+static bool entry_is(const struct pod_record *pod, const struct entry *entry)
+{
+	return pod->node == entry->node && pod->product == entry->product &&
+	       pod->vector == entry->vector && pod_finished(pod) == entry->finished;
+}
+
+/* Takes over what @entry holds. */
+static void entry_set(struct cluster *cluster, uint32_t pod, const struct entry *entry)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+
+	if (record->node != entry->node) {
+		unlink_from_node(cluster, pod);
+		link_to_node(cluster, pod, entry->node);
+	}
+	intern_unref(cluster->intern, record->product);
+	record->product = entry->product;
+	if (record->vector != TABLE_NONE)
+		vectors_unref(&cluster->vectors, record->vector);
+	record->vector = entry->vector;
+}
+
+static uint32_t seconds(int64_t us)
+{
+	int64_t s = us / USEC_PER_SEC;
+
+	return s < 0 ? 0 : (uint32_t)MIN(s, (int64_t)UINT32_MAX);
+}
+
+static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
+		   const struct entry *entry)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+	bool counted = !pod_finished(record), same = entry_is(record, entry);
+
+	if (same) {
+		entry_clear(cluster, entry);
+	} else {
+		ledger_remove(cluster, pod);
+		entry_set(cluster, pod, entry);
+	}
+	record->uid = uid_from(&cluster->key, facts->uid);
+	record->resource_version = facts->resource_version;
+	record->created_s = seconds(facts->created_us);
+	record->phase = (uint8_t)facts->phase;
+	record->terminating = facts->terminating;
+	record->epoch = cluster->epochs[CLUSTER_PODS];
+	if (same)
+		return;
+	ledger_add(cluster, pod);
+	if (counted || !entry->finished)
+		cluster_mark_dirty(cluster, record->namespace);
+}
+
+static int check(const struct pod_facts *facts, const struct resource_amount *rows, size_t n_rows,
+		 struct error *err)
+{
+	if (facts->node.len > LIMIT_NAME || facts->product.len > LIMIT_INTERNED_STRING)
+		return error_set(err, ERROR_LIMIT, "the name of its node or product is too long");
+	for (size_t i = 0; i < n_rows; i++)
+		if (rows[i].resource.len > LIMIT_INTERNED_STRING)
+			return error_set(err, ERROR_LIMIT,
+					 "the name of a GPU resource is longer than %d",
+					 LIMIT_INTERNED_STRING);
+	return 0;
+}
+
+static bool is_outdated(const struct cluster *cluster, uint32_t pod, const struct pod_facts *facts)
+{
+	const struct pod_record *record = pod_at(cluster, pod);
+
+	return is_older(facts->resource_version, record->resource_version) &&
+	       uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
+}
+
+static int apply(struct cluster *cluster, const struct pod_facts *facts, struct error *err)
+{
+	struct resource_amount rows[LIMIT_RESOURCES_PER_POD];
+	struct entry entry;
+	uint32_t pod;
+	size_t n;
+
+	if (check_names(facts->namespace, facts->name, err))
+		return -1;
+	pod = pod_find(cluster, facts->namespace, facts->name);
+	if (pod != TABLE_NONE) {
+		pod_at(cluster, pod)->epoch = cluster->epochs[CLUSTER_PODS];
+		if (is_outdated(cluster, pod, facts))
+			return 0;
+	}
+	if (quota_pod_request(facts, rows, ARRAY_SIZE(rows), &n, err) || check(facts, rows, n, err))
+		return -1;
+	if (n == 0) {
+		if (pod != TABLE_NONE)
+			pod_remove(cluster, pod);
+		return 0;
+	}
+	entry = entry_of(cluster, facts, rows, n);
+	if (pod == TABLE_NONE)
+		pod = pod_add(cluster, facts);
+	update(cluster, pod, facts, &entry);
+	return 0;
+}
+
+int cluster_apply_pod(struct cluster *cluster, const struct pod_facts *pod, struct error *err)
+{
+	if (apply(cluster, pod, err))
+		return refuse(cluster, CLUSTER_PODS, pod->namespace, pod->name, err);
+	return 0;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GpuMemoryQuotas, in a list of their namespace, oldest first. Of too many the oldest are kept: who
+ * may create quotas must not be able to push out the one that governs.
+ */
+#include "base/limits.h"
+#include "base/mem.h"
+#include "cluster/internal.h"
+#include "cluster/pack.h"
+
+static struct str quota_name(const struct cluster *cluster, uint32_t quota)
+{
+	return intern_str(cluster->intern, quota_at(cluster, quota)->name);
+}
+
+uint32_t quota_find(const struct cluster *cluster, struct str namespace, struct str name)
+{
+	uint32_t ns = namespace_find(cluster, namespace);
+	uint32_t quota = ns == TABLE_NONE ? TABLE_NONE : namespace_at(cluster, ns)->first_quota;
+
+	while (quota != TABLE_NONE && !str_equal(quota_name(cluster, quota), name))
+		quota = quota_at(cluster, quota)->next;
+	return quota;
+}
+
+static bool is_before(const struct cluster *cluster, int64_t created_us, struct str name,
+		      uint32_t other)
+{
+	int64_t created = quota_at(cluster, other)->created_us;
+
+	if (created_us != created)
+		return created_us < created;
+	return str_compare(name, quota_name(cluster, other)) < 0;
+}
+
+static void link_quota(struct cluster *cluster, uint32_t quota)
+{
+	struct quota_record *record = quota_at(cluster, quota);
+	struct namespace_record *ns = namespace_at(cluster, record->namespace);
+	uint32_t *at = &ns->first_quota;
+
+	while (*at != TABLE_NONE &&
+	       !is_before(cluster, record->created_us, quota_name(cluster, quota), *at))
+		at = &quota_at(cluster, *at)->next;
+	record->next = *at;
+	*at = quota;
+	ns->n_quotas++;
+}
+
+static void unlink_quota(struct cluster *cluster, uint32_t quota)
+{
+	struct quota_record *record = quota_at(cluster, quota);
+	struct namespace_record *ns = namespace_at(cluster, record->namespace);
+	uint32_t *at = &ns->first_quota;
+
+	while (*at != quota)
+		at = &quota_at(cluster, *at)->next;
+	*at = record->next;
+	ns->n_quotas--;
+}
+
+void quota_remove(struct cluster *cluster, uint32_t quota)
+{
+	struct quota_record *record = quota_at(cluster, quota);
+	uint32_t ns = record->namespace;
+
+	unlink_quota(cluster, quota);
+	cluster->packed_bytes[CLUSTER_QUOTAS] -= record->len;
+	mem_free(record->bytes);
+	intern_unref(cluster->intern, record->name);
+	table_remove(&cluster->quotas, quota);
+	cluster_mark_dirty(cluster, ns);
+}
+
+/* Drops the youngest where the namespace is full; LIMIT where @facts would be that one. */
+static int make_room(struct cluster *cluster, uint32_t ns, const struct quota_facts *facts,
+		     struct error *err)
+{
+	uint32_t youngest = namespace_at(cluster, ns)->first_quota;
+
+	if (namespace_at(cluster, ns)->n_quotas < LIMIT_QUOTAS_PER_NAMESPACE)
+		return 0;
+	while (quota_at(cluster, youngest)->next != TABLE_NONE)
+		youngest = quota_at(cluster, youngest)->next;
+	if (!is_before(cluster, facts->created_us, facts->name, youngest))
+		return error_set(err, ERROR_LIMIT,
+				 "its namespace has more than %d, and it is among the youngest",
+				 LIMIT_QUOTAS_PER_NAMESPACE);
+	cluster->unreadable[CLUSTER_QUOTAS]++;
+	quota_remove(cluster, youngest);
+	return 0;
+}
+
+static int quota_add(struct cluster *cluster, const struct quota_facts *facts, uint32_t *ret_quota,
+		     struct error *err)
+{
+	uint32_t ns = namespace_get(cluster, facts->namespace), quota;
+	struct quota_record *record;
+
+	if (make_room(cluster, ns, facts, err))
+		return -1;
+	quota = table_add(&cluster->quotas);
+	record = quota_at(cluster, quota);
+	record->namespace = ns;
+	record->name = intern_ref(cluster->intern, facts->name);
+	record->created_us = facts->created_us;
+	link_quota(cluster, quota);
+	*ret_quota = quota;
+	return 0;
+}
+
+static bool has_uid(const struct quota_record *record, struct str uid)
+{
+	return str_equal(unpack_uid((struct str){record->bytes, record->len}), uid);
+}
+
+/* Keeps what was packed into scratch. */
+static void update(struct cluster *cluster, uint32_t quota, const struct quota_facts *facts)
+{
+	struct quota_record *record = quota_at(cluster, quota);
+	struct str packed = buf_str(&cluster->scratch);
+
+	record->resource_version = facts->resource_version;
+	record->epoch = cluster->epochs[CLUSTER_QUOTAS];
+	if (record->bytes && str_equal(packed, (struct str){record->bytes, record->len}))
+		return;
+	if (record->created_us != facts->created_us) {
+		unlink_quota(cluster, quota);
+		record->created_us = facts->created_us;
+		link_quota(cluster, quota);
+	}
+	record->terminating = facts->terminating;
+	cluster->packed_bytes[CLUSTER_QUOTAS] += packed.len - record->len;
+	mem_free(record->bytes);
+	record->bytes = pack_copy(packed);
+	record->len = packed.len;
+	cluster_mark_dirty(cluster, record->namespace);
+}
+
+static int apply(struct cluster *cluster, const struct quota_facts *facts, struct error *err)
+{
+	uint32_t quota;
+
+	if (check_names(facts->namespace, facts->name, err))
+		return -1;
+	quota = quota_find(cluster, facts->namespace, facts->name);
+	if (quota != TABLE_NONE) {
+		struct quota_record *record = quota_at(cluster, quota);
+
+		record->epoch = cluster->epochs[CLUSTER_QUOTAS];
+		if (is_older(facts->resource_version, record->resource_version) &&
+		    has_uid(record, facts->uid))
+			return 0;
+	}
+	buf_reset(&cluster->scratch);
+	pack_quota(facts, &cluster->scratch);
+	if (cluster->scratch.overflowed)
+		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_WATCH_FRAME);
+	if (quota == TABLE_NONE && quota_add(cluster, facts, &quota, err))
+		return -1;
+	update(cluster, quota, facts);
+	return 0;
+}
+
+int cluster_apply_quota(struct cluster *cluster, const struct quota_facts *quota, struct error *err)
+{
+	if (apply(cluster, quota, err))
+		return refuse(cluster, CLUSTER_QUOTAS, quota->namespace, quota->name, err);
+	return 0;
+}

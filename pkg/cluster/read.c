@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Views for those who decide and those who show. */
+#include "cluster/read.h"
+
+#include <stdlib.h>
+
+#include "base/macros.h"
+#include "cluster/internal.h"
+#include "cluster/pack.h"
+
+/* --- namespaces */
+
+uint32_t cluster_namespace_find(const struct cluster *cluster, struct str name)
+{
+	return namespace_find(cluster, name);
+}
+
+bool cluster_namespace_has(const struct cluster *cluster, uint32_t namespace)
+{
+	return table_has(&cluster->namespaces, namespace);
+}
+
+struct str cluster_namespace_name(const struct cluster *cluster, uint32_t namespace)
+{
+	return intern_str(cluster->intern, namespace_at(cluster, namespace)->name);
+}
+
+uint32_t cluster_namespace_next(const struct cluster *cluster, uint32_t from)
+{
+	return table_next(&cluster->namespaces, from);
+}
+
+void cluster_namespace_view(const struct cluster *cluster, uint32_t namespace,
+			    struct namespace_view *ret_view)
+{
+	const struct namespace_record *record = namespace_at(cluster, namespace);
+
+	*ret_view = (struct namespace_view){
+		.name = intern_str(cluster->intern, record->name),
+		.uid = intern_str(cluster->intern, record->uid),
+		.exists = record->exists,
+		.managed = record->managed,
+		.terminating = record->terminating,
+		.resource_version = record->resource_version,
+		.n_quotas = record->n_quotas,
+		.used = sum_clamp(record->sums.used),
+		.live = sum_clamp(record->sums.live),
+		.unpriced = record->sums.unpriced,
+		.pods = record->sums.pods,
+		.has_resource_quota = record->owned[OWNED_RESOURCE_QUOTA] != TABLE_NONE,
+		.has_limit_range = record->owned[OWNED_LIMIT_RANGE] != TABLE_NONE,
+	};
+}
+
+/* --- prices */
+
+struct price_list cluster_prices(const struct cluster *cluster)
+{
+	return prices_of(cluster);
+}
+
+const char *cluster_name(const struct cluster *cluster, uint32_t handle)
+{
+	return intern_str(cluster->intern, handle).data;
+}
+
+static const char *name_of(const void *context, uint32_t handle)
+{
+	return cluster_name(context, handle);
+}
+
+/* --- one quota */
+
+static uint32_t quota_by_index(const struct cluster *cluster, uint32_t namespace, uint32_t index)
+{
+	uint32_t quota = namespace_at(cluster, namespace)->first_quota;
+
+	while (quota != TABLE_NONE && index-- > 0)
+		quota = quota_at(cluster, quota)->next;
+	return quota;
+}
+
+/* The oldest that is not being deleted. */
+static uint32_t governing_quota(const struct cluster *cluster, uint32_t namespace)
+{
+	uint32_t quota = namespace_at(cluster, namespace)->first_quota;
+
+	while (quota != TABLE_NONE && quota_at(cluster, quota)->terminating)
+		quota = quota_at(cluster, quota)->next;
+	return quota;
+}
+
+static struct str quota_bytes(const struct cluster *cluster, uint32_t quota)
+{
+	return (struct str){quota_at(cluster, quota)->bytes, quota_at(cluster, quota)->len};
+}
+
+static int by_row(const void *a, const void *b)
+{
+	const struct use_record *left = a, *right = b;
+
+	return left->row < right->row ? -1 : left->row > right->row;
+}
+
+/* In the order of the price list, which is that of (resource, product). */
+static bool view_uses(const struct cluster *cluster, const struct sums *sums, struct arena *arena,
+		      struct quota_view *view)
+{
+	struct use_record *sorted;
+	struct quota_use *uses;
+	size_t n = 0;
+
+	for (uint32_t h = sums->first_use; h != TABLE_NONE; n++)
+		h = ((struct use_record *)table_at(&cluster->uses, h))->next;
+	sorted = arena_alloc(arena, n * sizeof(*sorted));
+	uses = arena_alloc(arena, n * sizeof(*uses));
+	if (!sorted || !uses)
+		return false;
+	n = 0;
+	for (uint32_t h = sums->first_use; h != TABLE_NONE; h = sorted[n++].next)
+		sorted[n] = *(struct use_record *)table_at(&cluster->uses, h);
+	if (n > 1)
+		qsort(sorted, n, sizeof(*sorted), by_row);
+	for (size_t i = 0; i < n; i++) {
+		const struct price_row *row = &cluster->prices[sorted[i].row];
+
+		uses[i] = (struct quota_use){row->resource, row->product, sorted[i].count,
+					     sorted[i].count_live};
+	}
+	view->uses = uses;
+	view->n_uses = n;
+	return true;
+}
+
+static bool view_resource_quota(const struct cluster *cluster, uint32_t owned, struct str owner,
+				struct arena *arena, struct resource_quota_view *ret_view)
+{
+	const struct owned_record *record;
+	struct resource_quota_facts facts;
+
+	if (owned == TABLE_NONE)
+		return true;
+	record = table_at(&cluster->owned[OWNED_RESOURCE_QUOTA], owned);
+	if (!unpack_resource_quota((struct str){record->bytes, record->len}, arena, &facts))
+		return false;
+	*ret_view = (struct resource_quota_view){
+		.exists = true,
+		.ours = !str_empty(owner) && str_equal(facts.owner_uid, owner),
+		.hard = facts.hard,
+		.n_hard = facts.n_hard,
+		.status_hard = facts.status_hard,
+		.n_status_hard = facts.n_status_hard,
+		.other_keys = facts.other_keys,
+		.foreign_manager = facts.foreign_manager,
+		.differs_since_us = record->differs_since_us,
+	};
+	return true;
+}
+
+static bool view_limit_range(const struct cluster *cluster, uint32_t owned, struct str owner,
+			     struct arena *arena, struct limit_range_view *ret_view)
+{
+	const struct owned_record *record;
+	struct limit_range_facts facts;
+
+	if (owned == TABLE_NONE)
+		return true;
+	record = table_at(&cluster->owned[OWNED_LIMIT_RANGE], owned);
+	if (!unpack_limit_range((struct str){record->bytes, record->len}, arena, &facts))
+		return false;
+	*ret_view = (struct limit_range_view){
+		.exists = true,
+		.ours = !str_empty(owner) && str_equal(facts.owner_uid, owner),
+		.defaults = facts.defaults,
+		.n_defaults = facts.n_defaults,
+		.other_limits = facts.other_limits,
+		.foreign_manager = facts.foreign_manager,
+	};
+	return true;
+}
+
+static bool view_namespace(const struct cluster *cluster, uint32_t namespace, struct arena *arena,
+			   struct quota_view *view)
+{
+	const struct namespace_record *record = namespace_at(cluster, namespace);
+	uint32_t governing = governing_quota(cluster, namespace);
+	struct str owner = STR_NONE;
+
+	if (governing != TABLE_NONE) {
+		owner = unpack_uid(quota_bytes(cluster, governing));
+		view->governing = intern_str(cluster->intern, quota_at(cluster, governing)->name);
+	}
+	view->prices = prices_of(cluster);
+	view->name = name_of;
+	view->name_context = cluster;
+	view->used = sum_clamp(record->sums.used);
+	view->live = sum_clamp(record->sums.live);
+	view->unpriced = record->sums.unpriced;
+	view->pods = record->sums.pods;
+	view->recount_drift = record->recount_drift;
+	return view_uses(cluster, &record->sums, arena, view) &&
+	       view_resource_quota(cluster, record->owned[OWNED_RESOURCE_QUOTA], owner, arena,
+				   &view->resource_quota) &&
+	       view_limit_range(cluster, record->owned[OWNED_LIMIT_RANGE], owner, arena,
+				&view->limit_range);
+}
+
+static bool view_quota(const struct cluster *cluster, uint32_t quota, struct arena *arena,
+		       struct quota_view *view, struct quota_identity *identity)
+{
+	const struct quota_record *record = quota_at(cluster, quota);
+	struct quota_facts *facts = arena_alloc(arena, sizeof(*facts));
+
+	if (!facts || !unpack_quota(quota_bytes(cluster, quota), arena, facts))
+		return false;
+	view->spec = &facts->spec;
+	view->generation = facts->generation;
+	view->terminating = record->terminating;
+	view->duplicate =
+		!record->terminating && quota != governing_quota(cluster, record->namespace);
+	view->invalid = facts->invalid;
+	view->status = facts->has_status ? &facts->status : NULL;
+	*identity = (struct quota_identity){
+		.namespace = cluster_namespace_name(cluster, record->namespace),
+		.name = intern_str(cluster->intern, record->name),
+		.uid = facts->uid,
+		.resource_version = record->resource_version,
+		.terminating = record->terminating,
+	};
+	return true;
+}
+
+/* size: many parameters: what is asked for, when it is, and where the answer goes. */
+int cluster_quota_view(struct cluster *cluster, uint32_t namespace, uint32_t index, int64_t now_us,
+		       int64_t now_real_us, struct arena *arena, struct quota_view *ret_view,
+		       struct quota_identity *ret_identity, struct error *err)
+{
+	struct quota_view view = {.now_us = now_us, .now_real_us = now_real_us};
+	struct quota_identity identity;
+	uint32_t quota;
+
+	prices_refresh(cluster);
+	quota = table_has(&cluster->namespaces, namespace)
+			? quota_by_index(cluster, namespace, index)
+			: TABLE_NONE;
+	if (quota == TABLE_NONE)
+		return error_set(err, ERROR_NOT_FOUND, "the namespace has no such GpuMemoryQuota");
+	ledger_refresh(cluster, namespace);
+	if (!view_namespace(cluster, namespace, arena, &view) ||
+	    !view_quota(cluster, quota, arena, &view, &identity))
+		return error_set(
+			err, ERROR_LIMIT, "GpuMemoryQuota %.*s takes more memory than it may",
+			STR_ARGS(intern_str(cluster->intern, quota_at(cluster, quota)->name)));
+	*ret_view = view;
+	*ret_identity = identity;
+	return 0;
+}
+
+/* --- numbers */
+
+/* Only nodes and namespaces that were seen are objects; placeholders are not. */
+static uint32_t count_nodes(const struct cluster *cluster)
+{
+	uint32_t n = 0;
+
+	for (uint32_t h = table_next(&cluster->nodes, 0); h != TABLE_NONE;
+	     h = table_next(&cluster->nodes, h + 1))
+		n += node_at(cluster, h)->exists;
+	return n;
+}
+
+static uint32_t count_namespaces(const struct cluster *cluster)
+{
+	uint32_t n = 0;
+
+	for (uint32_t h = table_next(&cluster->namespaces, 0); h != TABLE_NONE;
+	     h = table_next(&cluster->namespaces, h + 1))
+		n += namespace_at(cluster, h)->exists;
+	return n;
+}
+
+void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stats)
+{
+	struct cluster_stats stats = {0};
+
+	stats.objects[CLUSTER_PODS] = cluster->pods.count;
+	stats.objects[CLUSTER_NODES] = count_nodes(cluster);
+	stats.objects[CLUSTER_NAMESPACES] = count_namespaces(cluster);
+	stats.objects[CLUSTER_QUOTAS] = cluster->quotas.count;
+	stats.objects[CLUSTER_RESOURCE_QUOTAS] = cluster->owned[OWNED_RESOURCE_QUOTA].count;
+	stats.objects[CLUSTER_LIMIT_RANGES] = cluster->owned[OWNED_LIMIT_RANGE].count;
+	memcpy(stats.unreadable, cluster->unreadable, sizeof(stats.unreadable));
+	memcpy(stats.bytes, cluster->packed_bytes, sizeof(stats.bytes));
+	stats.bytes[CLUSTER_PODS] +=
+		table_bytes(&cluster->pods) + map_bytes(&cluster->pods_by_name);
+	stats.bytes[CLUSTER_NODES] += table_bytes(&cluster->nodes) +
+				      map_bytes(&cluster->nodes_by_name) +
+				      table_bytes(&cluster->offers) + table_bytes(&cluster->kinds) +
+				      map_bytes(&cluster->kinds_by_value) +
+				      (cluster->n_prices + 1) * sizeof(*cluster->prices);
+	stats.bytes[CLUSTER_NAMESPACES] += table_bytes(&cluster->namespaces) +
+					   map_bytes(&cluster->namespaces_by_name) +
+					   table_bytes(&cluster->uses);
+	stats.bytes[CLUSTER_QUOTAS] += table_bytes(&cluster->quotas);
+	stats.bytes[CLUSTER_RESOURCE_QUOTAS] += table_bytes(&cluster->owned[OWNED_RESOURCE_QUOTA]);
+	stats.bytes[CLUSTER_LIMIT_RANGES] += table_bytes(&cluster->owned[OWNED_LIMIT_RANGE]);
+	stats.shared_bytes = intern_bytes(cluster->intern) + vectors_bytes(&cluster->vectors);
+	*ret_stats = stats;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CLUSTER_READ_H
+#define GPUQOS_CLUSTER_READ_H
+
+#include "base/arena.h"
+#include "cluster/cluster.h"
+#include "quota/decide.h"
+
+/*
+ * Reading the truth. Everything returned is borrowed and dies at the next change of the cluster, at
+ * the latest with the loop turn.
+ */
+
+/*
+ * Namespaces, by handle. A handle stays as long as anything in the namespace is kept; it may then
+ * name another.
+ */
+uint32_t cluster_namespace_find(const struct cluster *cluster, struct str name); /* TABLE_NONE */
+bool cluster_namespace_has(const struct cluster *cluster, uint32_t namespace);
+struct str cluster_namespace_name(const struct cluster *cluster, uint32_t namespace);
+uint32_t cluster_namespace_next(const struct cluster *cluster, uint32_t from); /* as table_next() */
+
+struct namespace_view {
+	struct str name, uid;
+	bool exists; /* the Namespace object was seen; false: only things in it */
+	bool managed, terminating;
+	uint64_t resource_version;
+	uint32_t n_quotas; /* GpuMemoryQuotas in it */
+	/* Of entries. Not current between a change of prices and the namespace's turn as dirty. */
+	int64_t used, live, unpriced, pods;
+	bool has_resource_quota, has_limit_range; /* ours, by name */
+};
+
+void cluster_namespace_view(const struct cluster *cluster, uint32_t namespace,
+			    struct namespace_view *ret_view);
+
+/* What identifies a quota for a write, beside its view. */
+struct quota_identity {
+	struct str namespace, name, uid;
+	uint64_t resource_version;
+	bool terminating;
+};
+
+/*
+ * The @index-th quota of a namespace, oldest first; the first that is not terminating governs.
+ * Fills the view that quota_decide() takes, from @arena where the cluster does not hold it as such.
+ * -1 with LIMIT when the arena is full, with NOT_FOUND when there is no such quota.
+ *
+ * Sums follow the current price list: a namespace whose prices changed since is added up anew here
+ * (which is why @cluster is not const), so that a change of the nodes costs each namespace its own
+ * turn and not one long one.
+ */
+int cluster_quota_view(struct cluster *cluster, uint32_t namespace, uint32_t index, int64_t now_us,
+		       int64_t now_real_us, struct arena *arena, struct quota_view *ret_view,
+		       struct quota_identity *ret_identity, struct error *err);
+
+struct price_list cluster_prices(const struct cluster *cluster);
+/* Of resources and products in the price list; terminated. */
+const char *cluster_name(const struct cluster *cluster, uint32_t handle);
+
+/* Objects seen, GPU pods only. Bytes count what is allocated, with room to grow. */
+struct cluster_stats {
+	uint32_t objects[CLUSTER_KIND_COUNT];
+	uint64_t unreadable[CLUSTER_KIND_COUNT]; /* applies that failed, since the start */
+	size_t bytes[CLUSTER_KIND_COUNT];        /* records and indexes */
+	size_t shared_bytes;                     /* interned strings and vectors */
+};
+
+void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stats);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A vector is looked up by its cells, written out as pairs of integers. */
+#include "cluster/vectors.h"
+
+#include <assert.h>
+
+#include "base/limits.h"
+#include "base/macros.h"
+
+struct record {
+	uint32_t hash, refs, first, len;
+};
+
+struct pair {
+	uint32_t resource, count;
+};
+
+/* What is looked for. */
+struct value {
+	struct pair pairs[LIMIT_RESOURCES_PER_POD];
+	uint32_t len;
+};
+
+void vectors_init(struct vectors *vectors, const struct hash_key *key, struct intern *intern)
+{
+	*vectors = (struct vectors){.key = *key, .intern = intern};
+	table_init(&vectors->records, sizeof(struct record));
+	table_init(&vectors->cells, sizeof(struct vector_cell));
+}
+
+void vectors_clear(struct vectors *vectors)
+{
+	table_clear(&vectors->records);
+	table_clear(&vectors->cells);
+	map_clear(&vectors->by_value);
+}
+
+static bool equals(const void *context, uint32_t handle, const void *key)
+{
+	const struct vectors *vectors = context;
+	const struct record *record = table_at(&vectors->records, handle);
+	const struct value *value = key;
+	uint32_t cell = record->first;
+
+	if (record->len != value->len)
+		return false;
+	for (uint32_t i = 0; i < value->len; i++) {
+		const struct vector_cell *c = vectors_cell(vectors, cell);
+
+		if (c->resource != value->pairs[i].resource || c->count != value->pairs[i].count)
+			return false;
+		cell = c->next;
+	}
+	return true;
+}
+
+/* Takes over the references that @value holds. */
+static uint32_t add(struct vectors *vectors, const struct value *value, uint32_t hash)
+{
+	uint32_t vector = table_add(&vectors->records), first = TABLE_NONE;
+	struct record *record;
+
+	for (uint32_t i = value->len; i-- > 0;) {
+		uint32_t handle = table_add(&vectors->cells);
+		struct vector_cell *cell = table_at(&vectors->cells, handle);
+
+		*cell = (struct vector_cell){value->pairs[i].resource, value->pairs[i].count,
+					     first};
+		first = handle;
+	}
+	record = table_at(&vectors->records, vector);
+	*record = (struct record){hash, 1, first, value->len};
+	map_insert(&vectors->by_value, hash, vector);
+	return vector;
+}
+
+uint32_t vectors_ref(struct vectors *vectors, const struct resource_amount *rows, size_t n)
+{
+	struct value value = {.len = (uint32_t)n};
+	uint32_t hash, vector;
+	struct record *record;
+
+	assert(n > 0 && n <= LIMIT_RESOURCES_PER_POD);
+	for (size_t i = 0; i < n; i++)
+		value.pairs[i] =
+			(struct pair){intern_ref(vectors->intern, rows[i].resource),
+				      (uint32_t)MIN(rows[i].count, (int64_t)VECTOR_COUNT_MOST)};
+	hash = (uint32_t)hash_bytes(&vectors->key, value.pairs, n * sizeof(value.pairs[0]));
+	vector = map_find(&vectors->by_value, hash, equals, vectors, &value);
+	if (vector == MAP_NONE)
+		return add(vectors, &value, hash);
+	for (size_t i = 0; i < n; i++)
+		intern_unref(vectors->intern, value.pairs[i].resource);
+	record = table_at(&vectors->records, vector);
+	record->refs++;
+	return vector;
+}
+
+void vectors_unref(struct vectors *vectors, uint32_t vector)
+{
+	struct record *record = table_at(&vectors->records, vector);
+
+	assert(table_has(&vectors->records, vector) && record->refs > 0);
+	if (--record->refs > 0)
+		return;
+	for (uint32_t cell = record->first; cell != TABLE_NONE;) {
+		uint32_t next = vectors_cell(vectors, cell)->next;
+
+		intern_unref(vectors->intern, vectors_cell(vectors, cell)->resource);
+		table_remove(&vectors->cells, cell);
+		cell = next;
+	}
+	map_remove(&vectors->by_value, record->hash, vector);
+	table_remove(&vectors->records, vector);
+}
+
+uint32_t vectors_first(const struct vectors *vectors, uint32_t vector)
+{
+	const struct record *record = table_at(&vectors->records, vector);
+
+	return record->first;
+}
+
+size_t vectors_bytes(const struct vectors *vectors)
+{
+	return table_bytes(&vectors->records) + table_bytes(&vectors->cells) +
+	       map_bytes(&vectors->by_value);
+}

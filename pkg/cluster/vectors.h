@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CLUSTER_VECTORS_H
+#define GPUQOS_CLUSTER_VECTORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/table.h"
+#include "model/amount.h"
+
+/*
+ * Request vectors: what a pod asks for, each distinct one once, with a reference count, named by a
+ * 32-bit handle. Equal vectors have equal handles, so that the thousand pods of one ReplicaSet
+ * share one. Flat: a vector is a chain of cells in a table.
+ */
+struct vector_cell {
+	uint32_t resource; /* interned; the vector holds a reference */
+	uint32_t count;    /* at least 1 */
+	uint32_t next;     /* TABLE_NONE at the end */
+};
+
+/* Larger counts are kept as this many: a pod that asks for them never runs. */
+#define VECTOR_COUNT_MOST INT32_MAX
+
+struct vectors {
+	struct table records, cells;
+	struct map by_value;
+	struct hash_key key;
+	struct intern *intern; /* borrowed */
+};
+
+void vectors_init(struct vectors *vectors, const struct hash_key *key, struct intern *intern);
+void vectors_clear(struct vectors *vectors); /* the strings stay referenced: they go with intern */
+
+/*
+ * The vector of @rows, with one more reference. @rows: 1 to LIMIT_RESOURCES_PER_POD, sorted by
+ * name, names no longer than LIMIT_INTERNED_STRING, counts above 0.
+ */
+uint32_t vectors_ref(struct vectors *vectors, const struct resource_amount *rows,
+		     size_t n) MUST_CHECK;
+void vectors_unref(struct vectors *vectors, uint32_t vector);
+
+/* The first cell's handle; cells are read with vectors_cell(). */
+uint32_t vectors_first(const struct vectors *vectors, uint32_t vector);
+
+static inline const struct vector_cell *vectors_cell(const struct vectors *vectors, uint32_t cell)
+{
+	return (const struct vector_cell *)table_at(&vectors->cells, cell);
+}
+
+size_t vectors_bytes(const struct vectors *vectors);
+
+#endif
