@@ -30,6 +30,7 @@ struct lease {
 	struct buf holder, version;
 	int64_t changed_us; /* when the record was last seen to change */
 	int64_t create_us;  /* when one that does not exist may be made */
+	bool create_lost;   /* one of ours may still arrive at the server */
 
 	bool leads;
 	int64_t fence_us;
@@ -105,12 +106,22 @@ static int64_t granted_us(const struct lease *lease)
 	return duration_us > 0 ? duration_us : lease->options.duration_us;
 }
 
+/*
+ * A record of ours that we did not see succeed. An update has the record before as precondition,
+ * so it is as good as one; a create that was lost on its way may arrive when somebody else has led
+ * meanwhile and the Lease was deleted again.
+ */
+static bool is_suspect(const struct lease *lease)
+{
+	return lease->create_lost && lease->record.transitions == 0 && !lease->leads;
+}
+
 /* When the Lease may be taken. */
 static int64_t free_us(const struct lease *lease)
 {
 	if (!lease->exists)
 		return lease->create_us;
-	if (!lease->held || is_ours(lease))
+	if (!lease->held || (is_ours(lease) && !is_suspect(lease)))
 		return INT64_MIN;
 	return saturating_add(lease->changed_us, granted_us(lease));
 }
@@ -414,6 +425,7 @@ void lease_on_written(struct lease *lease, const struct lease_view *view, int64_
 		return;
 	}
 	in_time = now_us < fence_us && lease->renews == lease->leads;
+	lease->create_lost |= lease->phase == CREATING && !in_time;
 	lease->phase = IDLE;
 	if (is_old(lease, view))
 		in_time = false;
@@ -429,6 +441,13 @@ void lease_on_written(struct lease *lease, const struct lease_view *view, int64_
 		return;
 	}
 	rest(lease, NULL, now_us, ret_step);
+}
+
+/* Whether the server may have done, or may still do, what was asked. */
+static bool is_uncertain(const struct error *err)
+{
+	return !err || err->kind == ERROR_TIMEOUT || err->kind == ERROR_UNAVAILABLE ||
+	       err->kind == ERROR_SYSTEM || err->kind == ERROR_CANCELLED;
 }
 
 /* Faults after which a read would fail or be unwelcome as well. */
@@ -451,6 +470,7 @@ void lease_on_failed(struct lease *lease, const struct error *err, int64_t now_u
 		return;
 	}
 	lease->phase = IDLE;
+	lease->create_lost |= failed == CREATING && is_uncertain(err);
 	/* A create that finds nothing misses the namespace. */
 	if (missing && failed != CREATING) {
 		observe(lease, &gone, now_us);

@@ -27,7 +27,8 @@
  * stricter in three points: a record with our own identity from before does not make a leader, an
  * update of ours that succeeds does; a renewal answered after the deadline does not either; and a
  * Lease that was seen to be deleted is created by its leader at once and by others only after the
- * duration, since its leader may not know yet. (Who never saw it creates it at once.)
+ * duration, since its leader may not know yet. (Who never saw it creates it at once;
+ * and a Lease that is deleted twice within seconds can deceive.)
  */
 struct lease_options {
 	const char *identity; /* borrowed for the life of the machine; unique per process start */

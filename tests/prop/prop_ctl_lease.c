@@ -73,6 +73,7 @@ struct world {
 	size_t count;
 	uint64_t requests, identities;
 	bool chaos, deletes;
+	int64_t deleted_us;
 	int64_t led_since_us; /* -1: nobody leads */
 	uint64_t terms;
 };
@@ -304,11 +305,13 @@ static void disturb(struct world *world)
 			      &replica->step);
 		obey(world, i);
 		break;
-	case 4: /* somebody deletes the Lease; who never saw it could not know */
+	case 4: /* somebody deletes the Lease, not too often; who never saw it could not know */
 		for (size_t k = 0; k < world->count; k++)
 			all_know &= !str_empty(lease_holder(world->replicas[k].lease));
-		if (!world->deletes || !all_know || !world->lease.exists)
+		if (!world->deletes || !all_know || !world->lease.exists ||
+		    world->now_us < world->deleted_us + USEC_PER_MIN)
 			break;
+		world->deleted_us = world->now_us;
 		world->lease.exists = false;
 		world->lease.version++;
 		show_to_watches(world);

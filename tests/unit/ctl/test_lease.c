@@ -25,6 +25,7 @@ struct line {
 	const char *holder, *version;
 	int64_t renewed, sent;
 	int32_t duration_s;
+	bool created; /* the record is of no transition */
 	enum error_kind kind;
 	int64_t retry_after;
 	/* what must come out */
@@ -187,9 +188,14 @@ static const struct script scripts[] = {
 	  {WRITTEN, T(10020), .version = "3", .sent = 10010, WAITS(2000, 2000), LEADS(20010)}}},
 	{"an answer that comes later than the deadline it would set makes no leader",
 	 {TO_GET,
+	  {READ, T(10), BY("", "5", 1), UPDATES("5"), .transitions = 4},
+	  {WRITTEN, T(10010), .version = "6", .sent = 10, WAITS(0, 0)},
+	  {NEXT, T(10010), UPDATES("6"), .transitions = 4}}},
+	{"a create that is answered so late is not even believed to be of now",
+	 {TO_GET,
 	  {READ_NONE, T(10), CREATES},
 	  {WRITTEN, T(10010), .version = "1", .sent = 10, WAITS(0, 0)},
-	  {NEXT, T(10010), UPDATES("1"), .acquired = 10}}},
+	  {NEXT, T(10010), GETS}}},
 	{"a leader that wakes up after the deadline is no leader, and tries again",
 	 {TO_LEADER,
 	  {NEXT, T(3600000), UPDATES("1"), .acquired = 10},
@@ -222,11 +228,29 @@ static const struct script scripts[] = {
 	 {TO_GET,
 	  {READ, T(10), BY("me", "5", 1), UPDATES("5"), .transitions = 3, .acquired = 77},
 	  {WRITTEN, T(20), .version = "6", .sent = 10, WAITS(2000, 2000), LEADS(10010)}}},
-	{"a write whose answer was lost is found by the read after it",
+	{"an update whose answer was lost is found by the read after it, and good",
+	 {TO_GET,
+	  {READ, T(10), BY("", "5", 1), UPDATES("5"), .transitions = 4},
+	  {FAIL, T(5010), KIND(TIMEOUT), GETS},
+	  {READ, T(5020), BY("me", "6", 2), UPDATES("6"), .transitions = 3, .acquired = 77}}},
+	{"a create whose answer was lost may be older than another's term, and waits for its end",
 	 {TO_GET,
 	  {READ_NONE, T(10), CREATES},
 	  {FAIL, T(5010), KIND(TIMEOUT), GETS},
-	  {READ, T(5020), BY("me", "1", 1), UPDATES("1"), .transitions = 3, .acquired = 77}}},
+	  {READ, T(5020), BY("me", "1", 1), .created = true, WAITS(2000, 4400)},
+	  {NEXT, T(20019), GETS},
+	  {READ, T(20019), BY("me", "1", 1), .created = true, WAITS(1, 1)},
+	  {NEXT, T(20020), UPDATES("1"), .acquired = 77},
+	  {WRITTEN, T(20030), .version = "2", .sent = 20020, WAITS(2000, 2000), LEADS(30020)},
+	  {NEXT, T(22030), UPDATES("2"), LEADS(30020), .acquired = 77},
+	  {FAIL, T(22040), KIND(TIMEOUT), GETS, LEADS(30020)},
+	  {READ, T(22050), BY("me", "3", 2), .created = true, UPDATES("3"), LEADS(30020),
+	   .acquired = 77}}},
+	{"a create that was refused is not lost",
+	 {TO_GET,
+	  {READ_NONE, T(10), CREATES},
+	  {FAIL, T(20), KIND(EXISTS), GETS},
+	  {READ, T(30), BY("me", "1", 1), .created = true, UPDATES("1"), .acquired = 77}}},
 	{"a view without a version is never a precondition",
 	 {TO_GET, {READ, T(10), BY("", "", 1), WAITS(2000, 4400)}, {NEXT, T(4500), GETS}}},
 
@@ -283,6 +307,8 @@ static struct lease_view view_of(const struct line *l, const struct lease_step *
 
 	if (l->duration_s != 0)
 		view.record.duration_s = l->duration_s;
+	if (l->created)
+		view.record.transitions = 0;
 	if (l->op == WRITTEN)
 		view.record = step->record;
 	return view;
