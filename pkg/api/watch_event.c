@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Opens watch events; see the header for their shape. */
+#include "api/watch_event.h"
+
+#include "api/wire.h"
+#include "codec/json.h"
+#include "codec/pb.h"
+
+#define INITIAL_EVENTS_END "k8s.io/initial-events-end"
+
+struct wire_event {
+	uint64_t present;
+	struct str type, object; /* object: see wire_raw() */
+};
+
+static const struct field event_fields[] = {
+	FIELD(struct wire_event, type, "type", 1, FIELD_STRING),
+	FIELD(struct wire_event, object, "object", 2, FIELD_RAW),
+};
+static const struct schema wire_event_schema =
+	SCHEMA("WatchEvent", struct wire_event, event_fields);
+
+struct any_meta {
+	uint64_t present;
+	struct str name, namespace, resource_version;
+	struct wire_list annotations;
+};
+
+struct any_object {
+	uint64_t present;
+	struct any_meta meta;
+};
+
+static const struct field any_meta_fields[] = {
+	FIELD(struct any_meta, name, "name", 1, FIELD_STRING),
+	FIELD(struct any_meta, namespace, "namespace", 3, FIELD_STRING),
+	FIELD(struct any_meta, resource_version, "resourceVersion", 6, FIELD_STRING),
+	FIELD(struct any_meta, annotations, "annotations", 12, FIELD_MAP),
+};
+static const struct schema any_meta_schema = SCHEMA("ObjectMeta", struct any_meta, any_meta_fields);
+
+static const struct field any_object_fields[] = {
+	FIELD_SUB(struct any_object, meta, "metadata", 1, FIELD_MESSAGE, &any_meta_schema),
+};
+static const struct schema any_object_schema =
+	SCHEMA("object", struct any_object, any_object_fields);
+
+/* The same struct, but only the version: what is asked of every event of a busy watch. */
+static const struct field version_fields[] = {
+	FIELD(struct any_meta, resource_version, "resourceVersion", 6, FIELD_STRING),
+};
+static const struct schema version_schema = SCHEMA("ObjectMeta", struct any_meta, version_fields);
+
+static const struct field versioned_fields[] = {
+	FIELD_SUB(struct any_object, meta, "metadata", 1, FIELD_MESSAGE, &version_schema),
+};
+static const struct schema versioned_schema = SCHEMA("object", struct any_object, versioned_fields);
+
+static int event_type(struct str text, enum api_event_type *ret_type, struct error *err)
+{
+	static const char *const names[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (str_equal(text, str_from(names[i]))) {
+			*ret_type = (enum api_event_type)i;
+			return 0;
+		}
+	}
+	return error_set(err, ERROR_INVALID, "watch event of unknown type \"%.*s\"",
+			 STR_ARGS(text));
+}
+
+/* In protobuf the event has an envelope, and so has the object in it. */
+static int open_protobuf(struct str bytes, struct arena *arena, struct wire_event *wire,
+			 struct str *object, struct error *err)
+{
+	struct pb_envelope outer, inner;
+
+	if (pb_open_envelope(bytes, &outer, err) < 0 ||
+	    pb_decode(&wire_event_schema, outer.raw, arena, wire, err) < 0 ||
+	    pb_open_envelope(wire_raw(wire->object), &inner, err) < 0)
+		return -1;
+	*object = inner.raw;
+	return 0;
+}
+
+static int open_json(struct str text, struct arena *arena, struct wire_event *wire,
+		     struct str *object, struct error *err)
+{
+	if (json_decode(&wire_event_schema, text, arena, wire, err) < 0)
+		return -1;
+	*object = wire->object;
+	return 0;
+}
+
+int api_event_open(struct api_bytes bytes, struct arena *arena, struct api_event *ret_event,
+		   struct error *err)
+{
+	struct wire_event wire;
+	struct api_event event = {.object.protobuf = bytes.protobuf};
+	int r = (bytes.protobuf ? open_protobuf : open_json)(bytes.text, arena, &wire,
+							     &event.object.text, err);
+
+	if (r < 0 || event_type(wire.type, &event.type, err) < 0)
+		return error_wrap(err, "watch event");
+	*ret_event = event;
+	return 0;
+}
+
+int api_object_version(struct api_bytes object, struct arena *arena, struct str *ret_version,
+		       struct error *err)
+{
+	struct any_object any;
+
+	if (api_decode(&versioned_schema, object, arena, &any, err) < 0)
+		return -1;
+	*ret_version = any.meta.resource_version;
+	return 0;
+}
+
+int api_bookmark_read(struct api_bytes object, struct arena *arena,
+		      struct api_bookmark *ret_bookmark, struct error *err)
+{
+	struct any_object any;
+
+	if (api_decode(&any_object_schema, object, arena, &any, err) < 0)
+		return -1;
+	struct api_bookmark bookmark = {any.meta.name, any.meta.namespace,
+					any.meta.resource_version, false};
+
+	wire_for_each(struct wire_pair, pair, any.meta.annotations)
+	{
+		if (str_equal(pair->key, STR(INITIAL_EVENTS_END)))
+			bookmark.initial_events_end = str_equal(pair->value, STR("true"));
+	}
+	*ret_bookmark = bookmark;
+	return 0;
+}
