@@ -130,6 +130,8 @@ static void update(struct cluster *cluster, uint32_t quota, const struct quota_f
 		link_quota(cluster, quota);
 	}
 	record->terminating = facts->terminating;
+	record->limit = facts->invalid ? 0 : facts->spec.gpu_memory;
+	record->effective = facts->has_status ? facts->status.effective : 0;
 	cluster->packed_bytes[CLUSTER_QUOTAS] += packed.len - record->len;
 	mem_free(record->bytes);
 	record->bytes = pack_copy(packed);

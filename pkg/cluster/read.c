@@ -30,10 +30,21 @@ uint32_t cluster_namespace_next(const struct cluster *cluster, uint32_t from)
 	return table_next(&cluster->namespaces, from);
 }
 
+/* The oldest that is not being deleted. */
+static uint32_t governing_quota(const struct cluster *cluster, uint32_t namespace)
+{
+	uint32_t quota = namespace_at(cluster, namespace)->first_quota;
+
+	while (quota != TABLE_NONE && quota_at(cluster, quota)->terminating)
+		quota = quota_at(cluster, quota)->next;
+	return quota;
+}
+
 void cluster_namespace_view(const struct cluster *cluster, uint32_t namespace,
 			    struct namespace_view *ret_view)
 {
 	const struct namespace_record *record = namespace_at(cluster, namespace);
+	uint32_t governing = governing_quota(cluster, namespace);
 
 	*ret_view = (struct namespace_view){
 		.name = intern_str(cluster->intern, record->name),
@@ -50,6 +61,10 @@ void cluster_namespace_view(const struct cluster *cluster, uint32_t namespace,
 		.has_resource_quota = record->owned[OWNED_RESOURCE_QUOTA] != TABLE_NONE,
 		.has_limit_range = record->owned[OWNED_LIMIT_RANGE] != TABLE_NONE,
 	};
+	if (governing != TABLE_NONE) {
+		ret_view->limit = quota_at(cluster, governing)->limit;
+		ret_view->effective = quota_at(cluster, governing)->effective;
+	}
 }
 
 /* --- prices */
@@ -76,16 +91,6 @@ static uint32_t quota_by_index(const struct cluster *cluster, uint32_t namespace
 	uint32_t quota = namespace_at(cluster, namespace)->first_quota;
 
 	while (quota != TABLE_NONE && index-- > 0)
-		quota = quota_at(cluster, quota)->next;
-	return quota;
-}
-
-/* The oldest that is not being deleted. */
-static uint32_t governing_quota(const struct cluster *cluster, uint32_t namespace)
-{
-	uint32_t quota = namespace_at(cluster, namespace)->first_quota;
-
-	while (quota != TABLE_NONE && quota_at(cluster, quota)->terminating)
 		quota = quota_at(cluster, quota)->next;
 	return quota;
 }

@@ -28,6 +28,7 @@ struct namespace_view {
 	uint32_t n_quotas; /* GpuMemoryQuotas in it */
 	/* Of entries. Not current between a change of prices and the namespace's turn as dirty. */
 	int64_t used, live, unpriced, pods;
+	int64_t limit, effective; /* bytes, of the governing quota as last seen; 0 without one */
 	bool has_resource_quota, has_limit_range; /* ours, by name */
 };
 

@@ -87,6 +87,7 @@ struct quota_record {
 	size_t len;
 	uint64_t resource_version;
 	int64_t created_us;
+	int64_t limit, effective; /* bytes, of spec and status, for metrics; effective 0 without */
 	uint32_t namespace, name, next, epoch;
 	bool terminating;
 };
