@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_RUNTIME_REFLECTOR_H
+#define GPUQOS_RUNTIME_REFLECTOR_H
+
+#include "base/arena.h"
+#include "kube/client.h"
+
+/*
+ * Keeps a store equal to one resource of the API server: ctl/watch.h decides, this file does.
+ * Objects are decoded through the type's schema as their bytes arrive, one at a time in one arena,
+ * and handed to the sink, which packs them into its own records at once.
+ */
+struct reflector_sink {
+	void (*begin_replace)(void *context);
+	void (*end_replace)(void *context);
+	void (*abort_replace)(void *context);
+	/* @object: the type's wire struct, borrowed for the call, as is @arena. An error is counted
+	 * and logged by name; the watch goes on. */
+	int (*apply)(void *context, const void *object, struct arena *arena, struct error *err);
+	int (*remove)(void *context, const void *object, struct arena *arena, struct error *err);
+	/* A full state is complete for the first time. May be NULL. */
+	void (*synced)(void *context);
+	void *context;
+};
+
+struct reflector_options {
+	const struct api_type *type;
+	struct str namespace;                        /* empty: all */
+	const char *field_selector, *label_selector; /* static or NULL */
+	struct reflector_sink sink;
+	uint64_t seed;
+	struct log *log; /* may be NULL: failures of the connection and objects that cannot be read,
+			    once each state */
+};
+
+struct reflector;
+
+struct reflector *reflector_new(struct kube_client *client,
+				const struct reflector_options *options);
+void reflector_free(struct reflector *reflector);
+void reflector_start(struct reflector *reflector);
+
+struct reflector_stats {
+	bool synced;
+	int64_t last_heard_us; /* monotonic; 0: never */
+	uint64_t restarts, relists, objects, unreadable;
+	struct error last_error; /* kind NONE when the watch is up */
+};
+
+void reflector_stats(const struct reflector *reflector, struct reflector_stats *ret_stats);
+const struct api_type *reflector_type(const struct reflector *reflector);
+DEFINE_CLEANUP(struct reflector *, reflector_free)
+
+#endif

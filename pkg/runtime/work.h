@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_RUNTIME_WORK_H
+#define GPUQOS_RUNTIME_WORK_H
+
+#include "base/metrics.h"
+#include "ctl/queue.h"
+#include "kube/client.h"
+
+/*
+ * Reconciles: takes keys from a work queue, one per loop turn, asks for their writes and sends
+ * these in order, one set per key in flight. All done, or one failed: the key is done, and queued
+ * again by what came of it (a change seen by a watch, a back-off after a failure, a time the
+ * decision named). Reconcilers read state and return intent; they never hear how it went.
+ */
+struct work_write {
+	enum kube_verb verb; /* CREATE, UPDATE, APPLY, MERGE_PATCH, DELETE */
+	const struct api_type *type;
+	char namespace[64], name[254];
+	const char *subresource; /* static or NULL */
+	char *body;              /* owned: JSON, mem_free() */
+	size_t body_len;
+	bool missing_is_fine; /* NOT_FOUND counts as done: a delete of what is gone */
+};
+
+struct work_set {
+	struct work_write writes[LIMIT_WRITES_PER_RECONCILE];
+	size_t n_writes;
+	int64_t look_again_us; /* monotonic; TIME_NEVER for none */
+};
+
+void work_set_clear(struct work_set *set);
+/* The next write of the set, zeroed; asserts that there is room. Names are cut to nothing longer
+ * than the API allows. */
+struct work_write *work_set_add(struct work_set *set, enum kube_verb verb,
+				const struct api_type *type, struct str namespace, struct str name);
+
+struct work_options {
+	const char *name; /* of the controller, for metrics */
+	/* Gather and decide. 0 with writes (or none) in @set, -1 with @err: backed off. */
+	int (*reconcile)(void *context, uint32_t key, struct work_set *set, struct error *err);
+	/* A write of @key was answered (err NULL) or failed: for expectations. @answer is the
+	 * object as stored. May be NULL. */
+	void (*written)(void *context, uint32_t key, const struct work_write *write,
+			const struct kube_answer *answer, const struct error *err);
+	void (*describe)(void *context, uint32_t key, struct buf *text); /* the key for the log */
+	void *context;
+	struct log *log;
+	struct metrics *metrics;
+	uint64_t seed;
+};
+
+struct work;
+
+struct work *work_new(struct kube_client *client, const struct work_options *options);
+void work_free(struct work *work);
+
+/* Reconciles run only between start and stop: this replica leads and its caches are full. Stop lets
+ * go of sets in flight. */
+void work_start(struct work *work);
+void work_stop(struct work *work);
+bool work_running(const struct work *work);
+
+void work_add(struct work *work, uint32_t key);
+void work_add_at(struct work *work, uint32_t key, int64_t due_us);
+void work_drop(struct work *work, uint32_t key);
+size_t work_depth(const struct work *work);
+bool work_due(const struct work *work); /* a key is ready and waits for a turn, or is in flight */
+int64_t work_last_progress_us(const struct work *work); /* monotonic: last set that ended */
+DEFINE_CLEANUP(struct work *, work_free)
+
+#endif
