@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reads --config through a field table, then checks ranges by a table of their own. */
+#include "controller/config.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "codec/json.h"
+#include "codec/yaml.h"
+
+#define CONFIG_VERSION "config.gpuqos.io/v1alpha1"
+#define CONFIG_KIND    "ControllerConfig"
+
+struct wire_election {
+	uint64_t present;
+	struct str resource_name;
+	int64_t lease_duration, renew_deadline, retry_period;
+};
+
+struct wire_config {
+	uint64_t present;
+	struct str api_version, kind;
+	struct wire_election election;
+	int64_t recount_period, usage_interval;
+};
+
+static const struct field election_fields[] = {
+	FIELD(struct wire_election, resource_name, "resourceName", 0, FIELD_STRING),
+	FIELD(struct wire_election, lease_duration, "leaseDurationSeconds", 0, FIELD_INT64),
+	FIELD(struct wire_election, renew_deadline, "renewDeadlineSeconds", 0, FIELD_INT64),
+	FIELD(struct wire_election, retry_period, "retryPeriodSeconds", 0, FIELD_INT64),
+};
+static const struct schema election_schema =
+	SCHEMA("leaderElection", struct wire_election, election_fields);
+
+static const struct field config_fields[] = {
+	FIELD(struct wire_config, api_version, "apiVersion", 0, FIELD_STRING),
+	FIELD(struct wire_config, kind, "kind", 0, FIELD_STRING),
+	FIELD_SUB(struct wire_config, election, "leaderElection", 0, FIELD_MESSAGE,
+		  &election_schema),
+	FIELD(struct wire_config, recount_period, "recountPeriodSeconds", 0, FIELD_INT64),
+	FIELD(struct wire_config, usage_interval, "usageStatusIntervalSeconds", 0, FIELD_INT64),
+};
+static const struct schema config_schema = SCHEMA(CONFIG_KIND, struct wire_config, config_fields);
+
+void controller_config_init(struct controller_config *config)
+{
+	*config = (struct controller_config){
+		.lease_name = "gpuqos-controller",
+		.lease_duration_us = 15 * USEC_PER_SEC,
+		.renew_deadline_us = 10 * USEC_PER_SEC,
+		.retry_period_us = 2 * USEC_PER_SEC,
+		.recount_period_us = 300 * USEC_PER_SEC,
+		.usage_interval_us = USEC_PER_SEC,
+	};
+}
+
+/* A number of seconds that was given, in its range, to µs. Absent (0 and not present) keeps the
+ * default. */
+struct seconds {
+	const char *name;
+	const void *object; /* whose presence bits count */
+	unsigned int index; /* in its table */
+	int64_t value, min, max;
+	int64_t *to_us;
+};
+
+static int read_seconds(const struct seconds *seconds, struct error *err)
+{
+	if (!wire_has(seconds->object, seconds->index))
+		return 0;
+	if (seconds->value < seconds->min || seconds->value > seconds->max)
+		return error_set(err, ERROR_INVALID, "%s: %lld is not in %lld to %lld",
+				 seconds->name, (long long)seconds->value, (long long)seconds->min,
+				 (long long)seconds->max);
+	*seconds->to_us = seconds->value * USEC_PER_SEC;
+	return 0;
+}
+
+static int read_name(const struct wire_election *wire, struct controller_config *config,
+		     struct error *err)
+{
+	struct str name = wire->resource_name;
+
+	if (!wire_has(wire, 0))
+		return 0;
+	if (name.len == 0 || name.len >= sizeof(config->lease_name))
+		return error_set(err, ERROR_INVALID,
+				 "leaderElection.resourceName: must have 1 to %zu characters",
+				 sizeof(config->lease_name) - 1);
+	memcpy(config->lease_name, name.data, name.len);
+	config->lease_name[name.len] = '\0';
+	return 0;
+}
+
+static int read_wire(const struct wire_config *wire, struct controller_config *config,
+		     struct error *err)
+{
+	const struct wire_election *election = &wire->election;
+	const struct seconds all[] = {
+		{"leaderElection.leaseDurationSeconds", election, 1, election->lease_duration, 2,
+		 3600, &config->lease_duration_us},
+		{"leaderElection.renewDeadlineSeconds", election, 2, election->renew_deadline, 1,
+		 3600, &config->renew_deadline_us},
+		{"leaderElection.retryPeriodSeconds", election, 3, election->retry_period, 1, 600,
+		 &config->retry_period_us},
+		{"recountPeriodSeconds", wire, 3, wire->recount_period, 10, 86400,
+		 &config->recount_period_us},
+		{"usageStatusIntervalSeconds", wire, 4, wire->usage_interval, 1, 3600,
+		 &config->usage_interval_us},
+	};
+
+	if (!str_equal(wire->api_version, STR(CONFIG_VERSION)) ||
+	    !str_equal(wire->kind, STR(CONFIG_KIND)))
+		return error_set(err, ERROR_INVALID, "apiVersion and kind must be %s and %s",
+				 CONFIG_VERSION, CONFIG_KIND);
+	if (wire_has(wire, 2) && read_name(election, config, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (read_seconds(&all[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int controller_config_parse(struct str text, struct controller_config *config, struct error *err)
+{
+	struct controller_config parsed = *config;
+	struct wire_config wire;
+	CLEANUP(arena_clear) struct arena arena = {0};
+	CLEANUP(buf_clear) struct buf json = {0};
+
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	buf_init(&json, LIMIT_JSON_OUTPUT);
+	if (yaml_to_json(text, &json, err) < 0 ||
+	    json_decode_strict(&config_schema, buf_str(&json), &arena, &wire, err) < 0 ||
+	    read_wire(&wire, &parsed, err) < 0)
+		return error_wrap(err, "configuration");
+	*config = parsed;
+	return 0;
+}

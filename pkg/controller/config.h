@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CONTROLLER_CONFIG_H
+#define GPUQOS_CONTROLLER_CONFIG_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/str.h"
+
+/*
+ * The document given by --config: YAML or JSON, apiVersion config.gpuqos.io/v1alpha1, kind
+ * ControllerConfig. A field that is not known here is refused, so that a typing error cannot pass
+ * for a setting. What is left out keeps its default.
+ *
+ *   leaderElection:
+ *     resourceName: gpuqos-controller
+ *     leaseDurationSeconds: 15        # 2 to 3600; must be above renewDeadlineSeconds
+ *     renewDeadlineSeconds: 10        # must be above 1.2 * retryPeriodSeconds
+ *     retryPeriodSeconds: 2           # 1 to 600
+ *   recountPeriodSeconds: 300         # how often the ledger is added up again, 10 to 86400
+ *   usageStatusIntervalSeconds: 1     # a quota's status follows mere usage at most this often, 1
+ * to 3600
+ */
+struct controller_config {
+	char lease_name[64];
+	int64_t lease_duration_us, renew_deadline_us, retry_period_us;
+	int64_t recount_period_us, usage_interval_us;
+};
+
+void controller_config_init(struct controller_config *config); /* the defaults */
+
+/* Errors name the field: INVALID, LIMIT. @config is untouched on failure. */
+int controller_config_parse(struct str text, struct controller_config *config, struct error *err);
+
+#endif

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Wiring. Three things must hold before anything is written: this replica leads, its caches are
+ * complete, and the ledger was recounted since it leads. Each of the three may come last;
+ * may_begin() asks for all.
+ */
+#include "controller/controller.h"
+
+#include "base/mem.h"
+#include "cluster/read.h"
+#include "controller/caches.h"
+#include "controller/leader_label.h"
+#include "controller/pages.h"
+#include "controller/quota/reconcile.h"
+#include "runtime/elector.h"
+#include "runtime/recorder.h"
+#include "runtime/work.h"
+
+#define REPORTING_CONTROLLER  "gpuqos.io/controller"
+#define RECOUNT_PODS_PER_TURN 1000               /* about 100 µs */
+#define STUCK_US              (5 * USEC_PER_MIN) /* due work without progress for so long: not alive */
+
+struct controller {
+	struct kube_client *client;
+	struct controller_options options;
+	struct loop *loop;
+	struct hash_key hash_key;
+	struct cluster *cluster;
+	struct expectations *expectations;
+	struct caches *caches;
+	struct elector *elector;    /* NULL without election */
+	struct leader_label *label; /* NULL outside a cluster */
+	struct recorder *recorder;
+	struct quota_reconciler quota;
+	struct work *work;
+
+	bool leads, recounted, stopping;
+	struct loop_timer recount_timer;
+	uint32_t recount_cursor;
+	struct recount round; /* the one under way */
+	uint64_t recounts, recount_differing;
+	int64_t recount_drift;
+	loop_fn stopped;
+	void *stopped_context;
+};
+
+static void may_begin(struct controller *controller)
+{
+	if (controller->stopping || work_running(controller->work))
+		return;
+	if (!controller->leads || !controller->recounted || !caches_synced(controller->caches))
+		return;
+	log_info(controller->options.log,
+		 "caches are complete and the ledger is counted: writing begins");
+	work_start(controller->work);
+	cluster_mark_all_dirty(controller->cluster);
+	uint32_t namespace;
+
+	while (cluster_take_dirty(controller->cluster, &namespace))
+		work_add(controller->work, namespace);
+}
+
+static void on_touched(void *context, uint32_t namespace)
+{
+	struct controller *controller = context;
+
+	/* Who does not write remembers nothing: leading marks everything anew. */
+	if (work_running(controller->work))
+		work_add(controller->work, namespace);
+}
+
+static void on_synced(void *context)
+{
+	struct controller *controller = context;
+
+	loop_timer_set(&controller->recount_timer, loop_now(controller->loop));
+}
+
+static void recount_done(struct controller *controller)
+{
+	controller->recounts++;
+	controller->recount_differing += controller->round.differing;
+	controller->recount_drift += controller->round.drift;
+	if (controller->round.differing)
+		log_error(controller->options.log, "a recount corrected the ledger",
+			  LOG_INT("namespaces", controller->round.differing),
+			  LOG_INT("bytes", controller->round.drift));
+	controller->round = (struct recount){0};
+	controller->recount_cursor = 0;
+	controller->recounted = controller->leads;
+	loop_timer_set(&controller->recount_timer,
+		       loop_now(controller->loop) + controller->options.config->recount_period_us);
+	may_begin(controller);
+}
+
+static void recount_turn(void *context)
+{
+	struct controller *controller = context;
+	uint32_t namespace;
+
+	if (!caches_synced(controller->caches))
+		return; /* on_synced() comes back here */
+	bool complete = cluster_recount(controller->cluster, &controller->recount_cursor,
+					RECOUNT_PODS_PER_TURN, &controller->round);
+
+	while (cluster_take_dirty(controller->cluster, &namespace))
+		on_touched(controller, namespace);
+	if (complete)
+		recount_done(controller);
+	else
+		loop_timer_set(&controller->recount_timer, loop_now(controller->loop));
+}
+
+static void on_leading(void *context)
+{
+	struct controller *controller = context;
+
+	log_info(controller->options.log, "leading",
+		 LOG_CSTR("identity", controller->options.identity));
+	controller->leads = true;
+	controller->recounted = false;
+	controller->recount_cursor = 0;
+	controller->round = (struct recount){0};
+	loop_timer_set(&controller->recount_timer, loop_now(controller->loop));
+	if (controller->label)
+		leader_label_lead(controller->label);
+}
+
+static void on_lost(void *context)
+{
+	struct controller *controller = context;
+
+	controller->leads = false;
+	work_stop(controller->work);
+	recorder_reset(controller->recorder);
+	if (controller->label)
+		leader_label_lost(controller->label);
+	if (!controller->stopping)
+		log_warning(controller->options.log, "no longer leading: nothing is written",
+			    LOG_CSTR("identity", controller->options.identity));
+}
+
+static void on_new_holder(void *context, struct str holder)
+{
+	struct controller *controller = context;
+
+	log_info(controller->options.log, "the lease changed hands", LOG_STR("holder", holder));
+}
+
+static struct pages_view view_of(const struct controller *controller)
+{
+	return (struct pages_view){
+		.cluster = controller->cluster,
+		.caches = controller->caches,
+		.identity = controller->options.identity,
+		.leads = controller->leads,
+		.now_us = loop_now(controller->loop),
+		.recounts = controller->recounts,
+		.recount_differing = controller->recount_differing,
+		.recount_drift = controller->recount_drift,
+		.log_dropped = log_dropped(controller->options.log),
+		.events_dropped = recorder_dropped(controller->recorder),
+	};
+}
+
+static void collect(void *context, struct buf *page)
+{
+	struct pages_view view = view_of(context);
+
+	pages_write_metrics(&view, page);
+}
+
+static bool always(void *context, int64_t now_us)
+{
+	(void)context;
+	(void)now_us;
+	return true;
+}
+
+static int new_elector(struct controller *controller, struct error *err)
+{
+	const struct controller_options *options = &controller->options;
+	const struct controller_config *config = options->config;
+
+	if (!options->leader_elect) {
+		kube_client_set_fence(controller->client, always, NULL);
+		return 0;
+	}
+	return elector_new(controller->client,
+			   &(struct elector_options){
+				   .namespace = options->lease_namespace,
+				   .name = str_from(config->lease_name),
+				   .lease = {options->identity, config->lease_duration_us,
+					     config->renew_deadline_us, config->retry_period_us},
+				   .on_leading = on_leading,
+				   .on_lost = on_lost,
+				   .on_new_holder = on_new_holder,
+				   .context = controller,
+				   .seed = options->seed + 100,
+				   .log = options->log,
+			   },
+			   &controller->elector, err);
+}
+
+static void new_quota_work(struct controller *controller)
+{
+	struct quota_reconciler *quota = &controller->quota;
+
+	quota_reconciler_init(quota);
+	quota->cluster = controller->cluster;
+	quota->expectations = controller->expectations;
+	quota->caches = controller->caches;
+	quota->recorder = controller->recorder;
+	quota->loop = controller->loop;
+	quota->usage_interval_us = controller->options.config->usage_interval_us;
+	controller->work =
+		work_new(controller->client, &(struct work_options){
+						     .name = "quota",
+						     .reconcile = quota_reconcile,
+						     .written = quota_written,
+						     .describe = quota_describe,
+						     .context = quota,
+						     .log = controller->options.log,
+						     .metrics = controller->options.metrics,
+						     .seed = controller->options.seed + 200,
+					     });
+}
+
+int controller_new(struct kube_client *client, const struct controller_options *options,
+		   struct controller **ret_controller, struct error *err)
+{
+	CLEANUP(controller_free) struct controller *controller = mem_alloc(sizeof(*controller));
+
+	controller->client = client;
+	controller->options = *options;
+	controller->loop = kube_client_loop(client);
+	if (new_elector(controller, err) < 0)
+		return -1;
+	hash_key_init(&controller->hash_key);
+	controller->cluster = cluster_new(&controller->hash_key);
+	controller->expectations = expectations_new(&controller->hash_key);
+	controller->caches = caches_new(client, &(struct caches_options){
+							.cluster = controller->cluster,
+							.expectations = controller->expectations,
+							.touched = on_touched,
+							.synced = on_synced,
+							.context = controller,
+							.log = options->log,
+							.seed = options->seed,
+						});
+	controller->recorder = recorder_new(
+		client, &(struct recorder_options){REPORTING_CONTROLLER, options->identity,
+						   options->seed + 300});
+	if (options->pod_name.len && options->pod_namespace.len)
+		controller->label = leader_label_new(client, options->pod_namespace,
+						     options->pod_name, options->log);
+	new_quota_work(controller);
+	loop_timer_init(&controller->recount_timer, controller->loop, "recount", recount_turn,
+			controller);
+	if (options->metrics)
+		metrics_add_collector(options->metrics, collect, controller);
+	*ret_controller = TAKE(controller);
+	return 0;
+}
+
+void controller_free(struct controller *controller)
+{
+	if (!controller)
+		return;
+	loop_timer_clear(&controller->recount_timer);
+	elector_free(controller->elector);
+	work_free(controller->work);
+	quota_reconciler_clear(&controller->quota);
+	leader_label_free(controller->label);
+	recorder_free(controller->recorder);
+	caches_free(controller->caches);
+	expectations_free(controller->expectations);
+	cluster_free(controller->cluster);
+	mem_free(controller);
+}
+
+void controller_start(struct controller *controller)
+{
+	caches_start(controller->caches);
+	if (controller->elector)
+		elector_start(controller->elector);
+	else
+		on_leading(controller);
+}
+
+static void after_release(void *context)
+{
+	struct controller *controller = context;
+
+	controller->stopped(controller->stopped_context);
+}
+
+static void release(void *context)
+{
+	struct controller *controller = context;
+
+	if (controller->elector)
+		elector_release(controller->elector, after_release, controller);
+	else
+		after_release(controller);
+}
+
+void controller_stop(struct controller *controller, loop_fn stopped, void *context)
+{
+	controller->stopping = true;
+	controller->stopped = stopped;
+	controller->stopped_context = context;
+	work_stop(controller->work);
+	if (controller->label && controller->leads)
+		leader_label_retire(controller->label, release, controller);
+	else
+		release(controller);
+}
+
+bool controller_ready(const struct controller *controller, struct buf *text)
+{
+	struct pages_view view = view_of(controller);
+	bool ready = pages_write_caches(&view, text);
+
+	buf_printf(text, "[+] role: %s\n", controller->leads ? "leader" : "standby");
+	return ready;
+}
+
+bool controller_healthy(const struct controller *controller, struct buf *text)
+{
+	int64_t idle_us = loop_now(controller->loop) - work_last_progress_us(controller->work);
+	bool stuck =
+		work_running(controller->work) && work_due(controller->work) && idle_us > STUCK_US;
+
+	buf_printf(text, "[%c] reconcile: %zu waiting\n", stuck ? '-' : '+',
+		   work_depth(controller->work));
+	return !stuck;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CONTROLLER_CONTROLLER_H
+#define GPUQOS_CONTROLLER_CONTROLLER_H
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "controller/config.h"
+#include "kube/client.h"
+
+/*
+ * The whole controller: caches that follow the API server, the cluster they fill, the election, and
+ * the reconcilers. Every replica keeps its caches warm; writes begin when this one leads, its
+ * caches are full and a recount of the ledger has been made, and end when it stops leading.
+ */
+struct controller;
+
+struct controller_options {
+	const struct controller_config *config; /* borrowed for life */
+	const char *identity;                   /* of this replica in the Lease; unique per start */
+	bool leader_elect; /* false: it leads from the start; for one replica only */
+	struct str lease_namespace;
+	struct str pod_namespace, pod_name; /* of our own pod, which gets the leader's label; empty
+					       outside a cluster */
+	struct log *log;
+	struct metrics *metrics;
+	uint64_t seed;
+};
+
+/* INVALID for lease timings out of order. */
+int controller_new(struct kube_client *client, const struct controller_options *options,
+		   struct controller **ret_controller, struct error *err);
+void controller_free(struct controller *controller);
+void controller_start(struct controller *controller);
+
+/* Takes the leader's label off, gives the Lease back, and calls @stopped; the caller bounds how
+ * long it waits for that. */
+void controller_stop(struct controller *controller, loop_fn stopped, void *context);
+
+/* One line per check ("[+] pods: synced, heard 3s ago"), and whether all hold. */
+bool controller_ready(const struct controller *controller, struct buf *text);
+/* Alive: work that is due makes progress. */
+bool controller_healthy(const struct controller *controller, struct buf *text);
+
+DEFINE_CLEANUP(struct controller *, controller_free)
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Metrics and health lines, one function per family. */
+#include "controller/pages.h"
+
+#include <inttypes.h>
+
+#include "base/metrics.h"
+#include "base/table.h"
+#include "cluster/read.h"
+
+static const char *const kind_names[CLUSTER_KIND_COUNT] = {
+	[CLUSTER_PODS] = "pods",
+	[CLUSTER_NODES] = "nodes",
+	[CLUSTER_NAMESPACES] = "namespaces",
+	[CLUSTER_QUOTAS] = "gpumemoryquotas",
+	[CLUSTER_RESOURCE_QUOTAS] = "resourcequotas",
+	[CLUSTER_LIMIT_RANGES] = "limitranges",
+};
+
+typedef double (*kind_value_fn)(const struct pages_view *view, enum cluster_kind kind);
+
+static struct reflector_stats stats_of(const struct pages_view *view, enum cluster_kind kind)
+{
+	struct reflector_stats stats;
+
+	reflector_stats(caches_reflector(view->caches, kind), &stats);
+	return stats;
+}
+
+static double watch_age(const struct pages_view *view, enum cluster_kind kind)
+{
+	struct reflector_stats stats = stats_of(view, kind);
+
+	return stats.last_heard_us ? (double)(view->now_us - stats.last_heard_us) / USEC_PER_SEC
+				   : -1;
+}
+
+static double watch_restarts(const struct pages_view *view, enum cluster_kind kind)
+{
+	return (double)stats_of(view, kind).restarts;
+}
+
+static double watch_relists(const struct pages_view *view, enum cluster_kind kind)
+{
+	return (double)stats_of(view, kind).relists;
+}
+
+static double watch_unreadable(const struct pages_view *view, enum cluster_kind kind)
+{
+	return (double)stats_of(view, kind).unreadable;
+}
+
+static double cache_objects(const struct pages_view *view, enum cluster_kind kind)
+{
+	struct cluster_stats stats;
+
+	cluster_stats(view->cluster, &stats);
+	return stats.objects[kind];
+}
+
+static double cache_bytes(const struct pages_view *view, enum cluster_kind kind)
+{
+	struct cluster_stats stats;
+
+	cluster_stats(view->cluster, &stats);
+	return (double)stats.bytes[kind];
+}
+
+/* name, type, help, value per kind of object */
+static const struct kind_family {
+	const char *name, *type, *help;
+	kind_value_fn value;
+} kind_families[] = {
+	{"gpuqos_watch_age_seconds", "gauge",
+	 "Since anything was last heard on the watch; -1 before the first answer.", watch_age},
+	{"gpuqos_watch_restarts_total", "counter", "Watches and lists begun again.",
+	 watch_restarts},
+	{"gpuqos_watch_relists_total", "counter", "Full states read again.", watch_relists},
+	{"gpuqos_watch_unreadable_total", "counter", "Objects that could not be used.",
+	 watch_unreadable},
+	{"gpuqos_cache_objects", "gauge", "Objects held.", cache_objects},
+	{"gpuqos_cache_bytes", "gauge",
+	 "Bytes of records and indexes; strings that kinds share are not in it.", cache_bytes},
+};
+
+static void write_kinds(const struct pages_view *view, struct buf *page)
+{
+	for (size_t f = 0; f < ARRAY_SIZE(kind_families); f++) {
+		const struct kind_family *family = &kind_families[f];
+
+		metrics_write_family(page, family->name, family->type, family->help);
+		for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
+			struct metric_label label = {"resource", str_from(kind_names[i])};
+
+			metrics_write_sample(page, family->name, &label, 1,
+					     family->value(view, (enum cluster_kind)i));
+		}
+	}
+}
+
+static double quota_limit(const struct namespace_view *namespace)
+{
+	return (double)namespace->limit;
+}
+
+static double quota_effective(const struct namespace_view *namespace)
+{
+	return (double)namespace->effective;
+}
+
+static double quota_used(const struct namespace_view *namespace)
+{
+	return (double)namespace->used;
+}
+
+static double quota_live(const struct namespace_view *namespace)
+{
+	return (double)namespace->live;
+}
+
+static double quota_unpriced(const struct namespace_view *namespace)
+{
+	return (double)namespace->unpriced;
+}
+
+static const struct quota_family {
+	const char *name, *help;
+	double (*value)(const struct namespace_view *namespace);
+} quota_families[] = {
+	{"gpuqos_quota_limit_bytes", "GPU memory that the namespace's quota grants.", quota_limit},
+	{"gpuqos_quota_effective_bytes", "GPU memory that is allowed now.", quota_effective},
+	{"gpuqos_quota_used_bytes", "GPU memory charged to pods that are not finished.",
+	 quota_used},
+	{"gpuqos_quota_live_bytes", "Of that, pods that are bound to a node.", quota_live},
+	{"gpuqos_quota_unpriced_devices", "Devices in use whose memory nothing tells.",
+	 quota_unpriced},
+};
+
+static void write_quotas(const struct pages_view *view, struct buf *page)
+{
+	const struct cluster *cluster = view->cluster;
+	struct namespace_view namespace;
+
+	for (size_t f = 0; f < ARRAY_SIZE(quota_families); f++) {
+		const struct quota_family *family = &quota_families[f];
+
+		metrics_write_family(page, family->name, "gauge", family->help);
+		for (uint32_t i = cluster_namespace_next(cluster, 0); i != TABLE_NONE;
+		     i = cluster_namespace_next(cluster, i + 1)) {
+			cluster_namespace_view(cluster, i, &namespace);
+			if (!namespace.n_quotas)
+				continue;
+			struct metric_label label = {"namespace", namespace.name};
+
+			metrics_write_sample(page, family->name, &label, 1,
+					     family->value(&namespace));
+		}
+	}
+}
+
+static void write_single(struct buf *page, const char *name, const char *type, const char *help,
+			 double value)
+{
+	metrics_write_family(page, name, type, help);
+	metrics_write_sample(page, name, NULL, 0, value);
+}
+
+void pages_write_metrics(const struct pages_view *view, struct buf *page)
+{
+	struct metric_label identity = {"identity", str_from(view->identity)};
+	struct cluster_stats stats;
+
+	cluster_stats(view->cluster, &stats);
+	write_kinds(view, page);
+	write_quotas(view, page);
+	write_single(page, "gpuqos_cache_shared_bytes", "gauge",
+		     "Bytes of strings and request vectors that records share.",
+		     (double)stats.shared_bytes);
+	metrics_write_family(page, "gpuqos_leader", "gauge", "1 while this replica leads.");
+	metrics_write_sample(page, "gpuqos_leader", &identity, 1, view->leads);
+	write_single(page, "gpuqos_ledger_recounts_total", "counter",
+		     "Full recounts of the ledger.", (double)view->recounts);
+	write_single(page, "gpuqos_ledger_differing_total", "counter",
+		     "Namespaces whose sums a recount corrected.", (double)view->recount_differing);
+	write_single(page, "gpuqos_ledger_drift_bytes_total", "counter",
+		     "Bytes by which recounts corrected the ledger.", (double)view->recount_drift);
+	write_single(page, "gpuqos_log_dropped_total", "counter",
+		     "Log lines that nobody took in time.", (double)view->log_dropped);
+	write_single(page, "gpuqos_events_dropped_total", "counter",
+		     "Kubernetes Events that were not sent.", (double)view->events_dropped);
+}
+
+bool pages_write_caches(const struct pages_view *view, struct buf *text)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
+		struct reflector_stats stats = stats_of(view, (enum cluster_kind)i);
+
+		all = all && stats.synced;
+		buf_printf(text, "[%c] cache %s: %s", stats.synced ? '+' : '-', kind_names[i],
+			   stats.synced ? "complete" : "not complete yet");
+		if (stats.last_heard_us)
+			buf_printf(text, ", heard %lld s ago",
+				   (long long)((view->now_us - stats.last_heard_us) / USEC_PER_SEC));
+		if (stats.last_error.kind != ERROR_NONE)
+			buf_printf(text, ", %s", stats.last_error.message);
+		buf_add_char(text, '\n');
+	}
+	return all;
+}

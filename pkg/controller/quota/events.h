@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CONTROLLER_QUOTA_EVENTS_H
+#define GPUQOS_CONTROLLER_QUOTA_EVENTS_H
+
+#include "cluster/read.h"
+#include "runtime/recorder.h"
+
+/*
+ * An Event on the quota for each condition that turned for the worse or became good again: what
+ * `kubectl describe` shows beside the conditions.
+ * @before may be NULL (no status yet); then only what is wrong is told.
+ */
+void quota_record_transitions(struct recorder *recorder, const struct quota_identity *identity,
+			      const struct quota_status *before, const struct quota_status *after);
+
+#endif

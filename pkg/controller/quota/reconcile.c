@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Gather, decide, write: see the header for the order of writes. */
+#include "controller/quota/reconcile.h"
+
+#include "api/body.h"
+#include "api/pack.h"
+#include "api/watch_event.h"
+#include "base/mem.h"
+#include "cluster/read.h"
+#include "controller/quota/events.h"
+#include "quota/decide.h"
+
+#define EXPECT_US                                                                                 \
+	(30 * USEC_PER_SEC) /* a watch that shows nothing of our write for so long is believed as \
+			       it is */
+#define MAX_STATUS_WRITES (LIMIT_WRITES_PER_RECONCILE - 4)
+
+/* One reconcile's intermediate state. */
+struct turn {
+	struct quota_reconciler *reconciler;
+	uint32_t handle;
+	struct namespace_view namespace;
+	struct work_set *set;
+	int64_t now_us;
+};
+
+void quota_reconciler_init(struct quota_reconciler *reconciler)
+{
+	arena_init(&reconciler->arena, LIMIT_DECODE_ARENA);
+}
+
+void quota_reconciler_clear(struct quota_reconciler *reconciler)
+{
+	mem_free(reconciler->status_written_us);
+	arena_clear(&reconciler->arena);
+	*reconciler = (struct quota_reconciler){0};
+}
+
+static int64_t *status_written(struct quota_reconciler *reconciler, uint32_t namespace)
+{
+	size_t had = reconciler->status_capacity;
+
+	if (namespace >= had) {
+		mem_grow((void **)&reconciler->status_written_us, &reconciler->status_capacity,
+			 (size_t) namespace + 1, sizeof(int64_t));
+		for (size_t i = had; i < reconciler->status_capacity; i++)
+			reconciler->status_written_us[i] = INT64_MIN / 2;
+	}
+	return &reconciler->status_written_us[namespace];
+}
+
+static bool expected(struct turn *turn, const struct api_type *type, struct str name)
+{
+	uint64_t key = caches_object_key(type, turn->namespace.name, name);
+
+	return expectations_pending(turn->reconciler->expectations, key, turn->now_us);
+}
+
+static bool own_writes_unseen(struct turn *turn)
+{
+	uint64_t label = caches_object_key(&api_namespaces, STR_NONE, turn->namespace.name);
+
+	return expected(turn, &api_resource_quotas, STR(API_OWNED_NAME)) ||
+	       expected(turn, &api_limit_ranges, STR(API_OWNED_NAME)) ||
+	       expectations_pending(turn->reconciler->expectations, label, turn->now_us);
+}
+
+static void look_again(struct turn *turn, int64_t at_us)
+{
+	turn->set->look_again_us = MIN(turn->set->look_again_us, at_us);
+}
+
+static int give_body(struct work_write *write, struct buf *body, struct error *err)
+{
+	if (body->overflowed) {
+		buf_clear(body);
+		return error_set(err, ERROR_LIMIT, "%s %s/%s: the body would be over %d bytes",
+				 write->type->kind, write->namespace, write->name,
+				 LIMIT_JSON_OUTPUT);
+	}
+	write->body_len = body->len;
+	write->body = buf_take(body);
+	buf_clear(body);
+	return 0;
+}
+
+static struct body_owner owner_of(const struct quota_identity *identity)
+{
+	return (struct body_owner){STR(API_GROUP "/v1alpha1"), STR("GpuMemoryQuota"),
+				   identity->name, identity->uid};
+}
+
+static int write_resource_quota(struct turn *turn, const struct quota_identity *identity,
+				const struct quota_plan *plan, struct error *err)
+{
+	struct body_owner owner = owner_of(identity);
+	struct buf body;
+
+	if (!plan->write_resource_quota)
+		return 0;
+	buf_init(&body, LIMIT_JSON_OUTPUT);
+	api_body_resource_quota(&body, turn->namespace.name, &owner, plan->hard, plan->n_hard);
+	return give_body(work_set_add(turn->set, KUBE_APPLY, &api_resource_quotas,
+				      turn->namespace.name, STR(API_OWNED_NAME)),
+			 &body, err);
+}
+
+static int write_limit_range(struct turn *turn, const struct quota_identity *identity,
+			     const struct quota_plan *plan, struct error *err)
+{
+	struct body_owner owner = owner_of(identity);
+	struct work_write *write;
+	struct buf body;
+
+	if (!plan->write_limit_range && !plan->delete_limit_range)
+		return 0;
+	buf_init(&body, LIMIT_JSON_OUTPUT);
+	write = work_set_add(turn->set, plan->write_limit_range ? KUBE_APPLY : KUBE_DELETE,
+			     &api_limit_ranges, turn->namespace.name, STR(API_OWNED_NAME));
+	write->missing_is_fine = plan->delete_limit_range;
+	if (plan->write_limit_range)
+		api_body_limit_range(&body, turn->namespace.name, &owner, plan->defaults,
+				     plan->n_defaults);
+	return give_body(write, &body, err);
+}
+
+static int write_label(struct turn *turn, struct error *err)
+{
+	const struct namespace_view *namespace = &turn->namespace;
+	bool managed = namespace->n_quotas > 0;
+	struct buf body;
+
+	if (!namespace->exists || namespace->managed == managed)
+		return 0;
+	buf_init(&body, LIMIT_JSON_OUTPUT);
+	api_body_label_patch(&body, namespace->uid, STR(API_LABEL_MANAGED),
+			     managed ? STR("true") : STR_NONE);
+	return give_body(work_set_add(turn->set, KUBE_MERGE_PATCH, &api_namespaces, STR_NONE,
+				      namespace->name),
+			 &body, err);
+}
+
+/* Mere usage waits for its interval; anything else is told at once. */
+static bool status_is_due(struct turn *turn, const struct quota_plan *plan)
+{
+	int64_t due_us = *status_written(turn->reconciler, turn->handle) +
+			 turn->reconciler->usage_interval_us;
+
+	if (!plan->write_status)
+		return false;
+	if (plan->status_urgent || turn->now_us >= due_us)
+		return true;
+	look_again(turn, due_us);
+	return false;
+}
+
+static int write_status(struct turn *turn, const struct quota_identity *identity,
+			const struct quota_plan *plan, struct error *err)
+{
+	struct work_write *write;
+	struct buf body;
+
+	if (!status_is_due(turn, plan))
+		return 0;
+	write = work_set_add(turn->set, KUBE_APPLY, &api_gpu_memory_quotas, turn->namespace.name,
+			     identity->name);
+	write->subresource = "status";
+	write->missing_is_fine = true;
+	buf_init(&body, LIMIT_JSON_OUTPUT);
+	api_body_quota_status(&body, turn->namespace.name, identity->name, identity->uid,
+			      &plan->status);
+	return give_body(write, &body, err);
+}
+
+static int plan_quota(struct turn *turn, uint32_t index, struct quota_identity *identity,
+		      struct quota_plan *plan, struct error *err)
+{
+	struct quota_reconciler *reconciler = turn->reconciler;
+	struct quota_view view;
+	int64_t real_us = clock_real(loop_clock(reconciler->loop));
+
+	if (cluster_quota_view(reconciler->cluster, turn->handle, index, turn->now_us, real_us,
+			       &reconciler->arena, &view, identity, err) < 0 ||
+	    quota_decide(&view, &reconciler->arena, plan, err) < 0)
+		return error_wrap(err, "namespace %.*s", STR_ARGS(turn->namespace.name));
+	look_again(turn, plan->look_again_us);
+	quota_record_transitions(reconciler->recorder, identity, view.status, &plan->status);
+	return 0;
+}
+
+static int reconcile_quotas(struct turn *turn, struct error *err)
+{
+	for (uint32_t i = 0;
+	     i < turn->namespace.n_quotas && turn->set->n_writes < MAX_STATUS_WRITES; i++) {
+		struct quota_identity identity;
+		struct quota_plan plan;
+
+		arena_reset(&turn->reconciler->arena);
+		if (plan_quota(turn, i, &identity, &plan, err) < 0)
+			return -1;
+		if (plan.governs && (write_resource_quota(turn, &identity, &plan, err) < 0 ||
+				     write_limit_range(turn, &identity, &plan, err) < 0 ||
+				     write_label(turn, err) < 0))
+			return -1;
+		if (!expected(turn, &api_gpu_memory_quotas, identity.name) &&
+		    write_status(turn, &identity, &plan, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int quota_reconcile(void *context, uint32_t namespace, struct work_set *set, struct error *err)
+{
+	struct quota_reconciler *reconciler = context;
+	struct turn turn = {.reconciler = reconciler,
+			    .handle = namespace,
+			    .set = set,
+			    .now_us = loop_now(reconciler->loop)};
+
+	if (!cluster_namespace_has(reconciler->cluster, namespace))
+		return 0;
+	cluster_namespace_view(reconciler->cluster, namespace, &turn.namespace);
+	if (turn.namespace.terminating || !turn.namespace.exists)
+		return 0;
+	if (own_writes_unseen(&turn)) {
+		look_again(&turn, turn.now_us + EXPECT_US);
+		return 0;
+	}
+	if (turn.namespace.n_quotas == 0)
+		return write_label(&turn, err);
+	return reconcile_quotas(&turn, err);
+}
+
+/* The version that the server gave to what we wrote; 0 where it says none. */
+static uint64_t answered_version(struct quota_reconciler *reconciler,
+				 const struct kube_answer *answer)
+{
+	struct api_bytes object;
+	struct str version;
+
+	arena_reset(&reconciler->arena);
+	if (api_open_answer(answer->body, answer->protobuf, &object, NULL) < 0 ||
+	    api_object_version(object, &reconciler->arena, &version, NULL) < 0)
+		return 0;
+	return api_version_number(version);
+}
+
+void quota_written(void *context, uint32_t namespace, const struct work_write *write,
+		   const struct kube_answer *answer, const struct error *err)
+{
+	struct quota_reconciler *reconciler = context;
+	int64_t now_us = loop_now(reconciler->loop);
+
+	if (write->type == &api_gpu_memory_quotas)
+		*status_written(reconciler, namespace) = now_us;
+	if (err || !answer || write->verb == KUBE_DELETE)
+		return;
+	uint64_t version = answered_version(reconciler, answer);
+
+	if (version > caches_seen_version(reconciler->caches, write->type))
+		expectations_set(reconciler->expectations,
+				 caches_object_key(write->type, str_from(write->namespace),
+						   str_from(write->name)),
+				 version, now_us + EXPECT_US);
+}
+
+void quota_describe(void *context, uint32_t namespace, struct buf *text)
+{
+	struct quota_reconciler *reconciler = context;
+
+	if (cluster_namespace_has(reconciler->cluster, namespace))
+		buf_add_str(text, cluster_namespace_name(reconciler->cluster, namespace));
+}
