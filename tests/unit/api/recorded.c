@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads samples and recordings. */
+#include "recorded.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "codec/json.h"
+
+#define FOLDER "tests/data/wire/objects/"
+
+void recorded_read(const char *name, const char *suffix, struct buf *text)
+{
+	char path[256], chunk[4096];
+	FILE *file;
+	size_t len;
+
+	snprintf(path, sizeof(path), FOLDER "%s%s", name, suffix);
+	file = fopen(path, "rb");
+	if (!file)
+		fail_msg("cannot open %s", path);
+	while ((len = fread(chunk, 1, sizeof(chunk), file)) > 0)
+		assert_true(buf_add(text, chunk, len));
+	fclose(file);
+}
+
+void recorded_decode(const struct schema *schema, const char *name, struct buf *text,
+		     struct arena *arena, void *ret_object)
+{
+	struct error err = {0};
+
+	recorded_read(name, ".json", text);
+	if (json_decode(schema, buf_str(text), arena, ret_object, &err) < 0)
+		fail_msg("%s: %s", name, err.message);
+}
+
+void sample_decode(const struct schema *schema, const char *json, struct arena *arena,
+		   void *ret_object)
+{
+	size_t len = strlen(json);
+	char *copy = arena_strndup(arena, json, len);
+	struct error err = {0};
+	size_t i;
+
+	assert_non_null(copy);
+	for (i = 0; i < len; i++)
+		if (copy[i] == '\'')
+			copy[i] = '"';
+	if (json_decode(schema, (struct str){copy, len}, arena, ret_object, &err) < 0)
+		fail_msg("%s: %s", json, err.message);
+}
