@@ -70,17 +70,16 @@ static int event_type(struct str text, enum api_event_type *ret_type, struct err
 			 STR_ARGS(text));
 }
 
-/* In protobuf the event has an envelope, and so has the object in it. */
+/* The event itself is a bare message; the object in it has an envelope. */
 static int open_protobuf(struct str bytes, struct arena *arena, struct wire_event *wire,
 			 struct str *object, struct error *err)
 {
-	struct pb_envelope outer, inner;
+	struct pb_envelope envelope;
 
-	if (pb_open_envelope(bytes, &outer, err) < 0 ||
-	    pb_decode(&wire_event_schema, outer.raw, arena, wire, err) < 0 ||
-	    pb_open_envelope(wire_raw(wire->object), &inner, err) < 0)
+	if (pb_decode(&wire_event_schema, bytes, arena, wire, err) < 0 ||
+	    pb_open_envelope(wire_raw(wire->object), &envelope, err) < 0)
 		return -1;
-	*object = inner.raw;
+	*object = envelope.raw;
 	return 0;
 }
 

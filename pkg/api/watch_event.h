@@ -8,8 +8,8 @@
  * One event of a watch (k8s.io/apimachinery, metav1.WatchEvent), opened without decoding its
  * object.
  *
- * In protobuf an event is an envelope around WatchEvent { type = 1, object = 2 { raw = 1 } }, whose
- * raw is again an envelope around the object.
+ * In protobuf an event is a bare WatchEvent { type = 1, object = 2 { raw = 1 } }, whose raw is an
+ * envelope (codec/pb.h) around the object.
  */
 enum api_event_type {
 	API_EVENT_ADDED,
@@ -25,8 +25,8 @@ struct api_event {
 };
 
 /*
- * @bytes: as codec/frame.h cuts it out of the stream, in protobuf with its envelope. INVALID when
- * it is no event, or of a type not known.
+ * @bytes: as codec/frame.h cuts it out of the stream. INVALID when it is no event, or of a type not
+ * known.
  */
 int api_event_open(struct api_bytes bytes, struct arena *arena, struct api_event *ret_event,
 		   struct error *err);
