@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One transfer: libcurl's options and its callbacks. The callbacks hand on to the owner's handlers,
+ * who may cancel the call or free the pool meanwhile: `over` is looked at after each.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "http/internal.h"
+
+static size_t on_body(char *data, size_t size, size_t n, void *context)
+{
+	struct http_call *call = context;
+	struct str bytes = {data, size * n};
+	struct error err = {0};
+
+	if (call->over)
+		return CURL_WRITEFUNC_ERROR;
+	call->heard_us = loop_now(call->pool->loop);
+	if (call->handlers.on_body &&
+	    call->handlers.on_body(call->handlers.context, bytes, &err) != 0)
+		call_error(call, err.kind, "%s", err.message);
+	return call->over ? CURL_WRITEFUNC_ERROR : bytes.len;
+}
+
+/* libcurl asks in its DO state, for each request, be the connection new, reused or shared. */
+static int on_ready(void *context, char *to UNUSED, char *from UNUSED, int to_port UNUSED,
+		    int from_port UNUSED)
+{
+	struct http_call *call = context;
+	int64_t now = clock_monotonic(loop_clock(call->pool->loop));
+
+	if (call->over)
+		return CURL_PREREQFUNC_ABORT;
+	call->response.sent_us = now;
+	if (call->may_send && !call->may_send(call->fence_context, now))
+		call_error(call, ERROR_FENCED, "not sent");
+	return call->over ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+static const struct {
+	CURLoption option;
+	long value;
+} constants[] = {
+	{CURLOPT_NOSIGNAL, 1},
+	{CURLOPT_NOPROGRESS, 1},
+	{CURLOPT_FOLLOWLOCATION, 0},
+	{CURLOPT_DISALLOW_USERNAME_IN_URL, 1},
+	{CURLOPT_PATH_AS_IS, 1},
+	{CURLOPT_HTTP09_ALLOWED, 0},
+	{CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
+	{CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
+	{CURLOPT_SSL_SESSIONID_CACHE, 0},
+	{CURLOPT_UPLOAD_BUFFERSIZE, 16L * 1024},
+	{CURLOPT_TCP_KEEPALIVE, 1},
+	{CURLOPT_TCP_KEEPIDLE, 30},
+	{CURLOPT_TCP_KEEPINTVL, 15},
+};
+
+/* The system's certificates are trusted only where no CA is given: libcurl would add its folder of
+ * them. */
+static void set_tls(CURL *easy, const struct http_pool *pool)
+{
+	if (pool->ca.len > 0) {
+		curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &pool->ca);
+		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	}
+	if (pool->cert.len > 0) {
+		curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &pool->cert);
+		curl_easy_setopt(easy, CURLOPT_SSLCERTTYPE, "PEM");
+		curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &pool->key);
+		curl_easy_setopt(easy, CURLOPT_SSLKEYTYPE, "PEM");
+	}
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, pool->insecure ? 0L : 1L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, pool->insecure ? 0L : 2L);
+}
+
+CURL *easy_new(struct http_pool *pool)
+{
+	CURL *easy = curl_easy_init();
+
+	for (size_t i = 0; i < ARRAY_SIZE(constants); i++)
+		curl_easy_setopt(easy, constants[i].option, constants[i].value);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_PROXY, pool->proxy_url ? pool->proxy_url : "");
+	curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, pool->receive_buffer);
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, pool->connect_timeout_ms);
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
+			 pool->http1_only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, call_header);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_ready);
+	set_tls(easy, pool);
+	return easy;
+}
+
+/* A body, also an empty one where the method expects one, goes as POSTFIELDS; CUSTOMREQUEST names
+ * the method. */
+static void set_method(const struct http_call *call)
+{
+	bool has_body = call->body_len > 0 || call->method[0] == 'P';
+
+	if (has_body) {
+		curl_easy_setopt(call->easy, CURLOPT_POSTFIELDS, call->body ? call->body : "");
+		curl_easy_setopt(call->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+				 (curl_off_t)call->body_len);
+	} else {
+		curl_easy_setopt(call->easy, CURLOPT_HTTPGET, 1L);
+	}
+	curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, call->method);
+}
+
+void call_configure(struct http_call *call)
+{
+	CURL *easy = call->easy;
+	bool may_multiplex = !call->pool->http1_only && strncmp(call->url, "https:", 6) == 0;
+
+	set_method(call);
+	/* Else a request would wait for the first one's answer to learn that the connection is not
+	 * shared. */
+	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, may_multiplex ? 1L : 0L);
+	curl_easy_setopt(easy, CURLOPT_URL, call->renamed_url ? call->renamed_url : call->url);
+	curl_easy_setopt(easy, CURLOPT_CONNECT_TO, call->connect_to ? &call->connect_node : NULL);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->curl_message);
+}
+
+void call_unconfigure(struct http_call *call)
+{
+	CURL *easy = call->easy;
+
+	curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+	curl_easy_setopt(easy, CURLOPT_POSTFIELDS, NULL);
+	curl_easy_setopt(easy, CURLOPT_CONNECT_TO, NULL);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+}
+
+int call_error(struct http_call *call, enum error_kind kind, const char *format, ...)
+{
+	char what[LIMIT_ERROR_MESSAGE];
+	va_list args;
+
+	call->over = true;
+	if (call->error.kind != ERROR_NONE)
+		return -1;
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	return error_set(&call->error, kind != ERROR_NONE ? kind : ERROR_INVALID, "%s %.*s: %s",
+			 call->method, STR_ARGS(call->target), what);
+}
+
+void call_fail(struct http_call *call, enum error_kind kind, const char *what)
+{
+	if (call->over)
+		return;
+	call_error(call, kind, "%s", what);
+	list_unlink(&call->link);
+	list_append(&call->pool->failed, &call->link);
+	loop_defer(&call->pool->work);
+}
+
+/* libcurl says "out of memory" also of a header larger than it takes; true lack of memory ends the
+ * program. */
+static enum error_kind kind_of(CURLcode code)
+{
+	static const struct {
+		CURLcode code;
+		enum error_kind kind;
+	} kinds[] = {
+		{CURLE_OPERATION_TIMEDOUT, ERROR_TIMEOUT},
+		{CURLE_OUT_OF_MEMORY, ERROR_LIMIT},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].code == code)
+			return kinds[i].kind;
+	return ERROR_UNAVAILABLE;
+}
+
+/* libcurl asks for the peer's name first when a connection is there, and says so when it is gone
+ * again. */
+static const char *text_of(const struct http_call *call, CURLcode code)
+{
+	const char *message = call->curl_message;
+
+	if (strncmp(message, "getpeername()", strlen("getpeername()")) == 0)
+		return "the server reset the connection at once";
+	return message[0] ? message : curl_easy_strerror(code);
+}
+
+void call_judge(struct http_call *call, CURLcode code)
+{
+	if (code != CURLE_OK && call->error.kind == ERROR_NONE)
+		call_error(call, kind_of(code), "%s", text_of(call, code));
+	call->over = true;
+}
