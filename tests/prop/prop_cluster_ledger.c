@@ -184,6 +184,16 @@ static void tell_deleted(struct world *w, enum cluster_kind kind, int ns, int i)
 
 /* --- changing the objects; deliver: the cluster hears of it */
 
+static struct pod new_pod(struct world *w)
+{
+	struct pod pod = {.exists = true, .uid = ++w->counter, .node = -1, .phase = POD_PENDING};
+
+	for (int r = 0; r < RESOURCES; r++)
+		pod.requests[r] = chance(w, 2) ? below(w, 4) : 0;
+	pod.product = chance(w, 2) ? (int)below(w, PRODUCTS) : 0;
+	return pod;
+}
+
 static void change_pod(struct world *w, int ns, int i, bool deliver)
 {
 	struct pod *pod = &w->pods[ns][i], old = *pod;
@@ -195,11 +205,7 @@ static void change_pod(struct world *w, int ns, int i, bool deliver)
 		return;
 	}
 	if (!pod->exists || chance(w, 8)) { /* also under the same name, deletion unseen */
-		*pod = (struct pod){.exists = true, .uid = ++w->counter, .node = -1};
-		for (int r = 0; r < RESOURCES; r++)
-			pod->requests[r] = chance(w, 2) ? below(w, 4) : 0;
-		pod->product = chance(w, 2) ? (int)below(w, PRODUCTS) : 0;
-		pod->phase = POD_PENDING;
+		*pod = new_pod(w);
 	} else if (pod->node < 0 && chance(w, 2)) {
 		pod->node = (int)below(w, NODES);
 	} else {
@@ -366,7 +372,7 @@ static int64_t largest(const struct world *w, int r)
 	return unit == AMOUNT_UNKNOWN ? by_name(r) : unit;
 }
 
-/* The dearest unit of @r on @product; -1 in *@ret_nodes' place: nobody offers it there. */
+/* The dearest unit of @r on @product, of any product where nobody offers it there. */
 static int64_t dearest(const struct world *w, int r, int product)
 {
 	int64_t unit = AMOUNT_UNKNOWN;
