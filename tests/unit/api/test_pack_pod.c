@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pods and namespaces: what recorded ones ask for, and odd ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "api/pack.h"
+#include "base/limits.h"
+#include "base/macros.h"
+#include "recorded.h"
+
+/* "normal nvidia.com/gpu=2; init nvidia.com/gpu=8": containers that ask for GPUs. */
+static void describe(const struct pod_facts *facts, struct buf *text)
+{
+	static const char *const kinds[] = {
+		[CONTAINER_NORMAL] = "normal",
+		[CONTAINER_INIT] = "init",
+		[CONTAINER_SIDECAR] = "sidecar",
+	};
+	size_t i, k;
+
+	for (i = 0; i < facts->n_containers; i++) {
+		const struct container_facts *container = &facts->containers[i];
+
+		if (container->n_requests == 0)
+			continue;
+		buf_printf(text, "%s%s", text->len ? "; " : "", kinds[container->kind]);
+		for (k = 0; k < container->n_requests; k++)
+			buf_printf(text, " %.*s=%lld", STR_ARGS(container->requests[k].resource),
+				   (long long)container->requests[k].count);
+	}
+	for (k = 0; k < facts->n_overhead; k++)
+		buf_printf(text, "; overhead %.*s=%lld", STR_ARGS(facts->overhead[k].resource),
+			   (long long)facts->overhead[k].count);
+}
+
+static void recorded_pods_ask_for_what_their_manifests_say(void **state)
+{
+	static const struct {
+		const char *name, *product;
+		size_t n_containers;
+		const char *gpus;
+	} pods[] = {
+		{"pod.deployment-vllm", "NVIDIA-H100-80GB-HBM3", 1, "normal nvidia.com/gpu=2"},
+		{"pod.deployment-mig", "", 2, "normal nvidia.com/mig-1g.10gb=1"},
+		{"pod.deployment-mps", "NVIDIA-H100-80GB-HBM3-SHARED", 1,
+		 "normal nvidia.com/gpu=1"},
+		{"pod.deployment-cpu", "", 1, ""},
+		{"pod.statefulset-notebook", "", 1, "normal nvidia.com/gpu.shared=1"},
+		{"pod.job-finetune", "NVIDIA-A100-SXM4-40GB", 2,
+		 "init nvidia.com/gpu=8; normal nvidia.com/gpu=8"},
+		{"pod.job-amd", "AMD_Instinct_MI300X_OAM", 1, "normal amd.com/gpu=4"},
+		{"pod.cronjob-batch", "Tesla-T4", 1, "normal nvidia.com/gpu=1"},
+		{"pod.gang-coscheduling", "", 2, "normal nvidia.com/gpu=2"},
+		{"pod.gang-volcano", "", 1, "normal nvidia.com/gpu=8"},
+		{"pod.gang-leaderworkerset", "NVIDIA-H200", 1, "normal nvidia.com/gpu=8"},
+		{"pod.gang-jobset", "NVIDIA-H100-80GB-HBM3", 2, "normal nvidia.com/gpu=8"},
+		{"pod.gang-pytorchjob", "NVIDIA-A100-SXM4-40GB", 2, "normal nvidia.com/gpu=8"},
+		{"pod.hami", "", 1,
+		 "normal nvidia.com/gpu=1 nvidia.com/gpucores=25 nvidia.com/gpumem=10240"},
+		{"pod.dra-claim", "", 1, ""},
+		{"pod.sidecars", "NVIDIA-H100-80GB-HBM3", 5,
+		 "sidecar nvidia.com/gpu=1; init nvidia.com/gpu=4; normal nvidia.com/gpu=2"},
+		{"pod.overhead", "", 1, "normal nvidia.com/gpu=1; overhead nvidia.com/gpu=1"},
+		{"pod.terminating", "", 1, "normal nvidia.com/gpu=1"},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(pods); i++) {
+		struct arena arena CLEANUP(arena_clear);
+		struct buf text CLEANUP(buf_clear);
+		struct buf gpus CLEANUP(buf_clear);
+		struct wire_pod wire;
+		struct pod_facts facts;
+		struct error err = {0};
+
+		arena_init(&arena, LIMIT_DECODE_ARENA);
+		buf_init(&text, LIMIT_WATCH_FRAME);
+		buf_init(&gpus, 1024);
+		buf_add_cstr(&gpus, "");
+		recorded_decode(&wire_pod_schema, pods[i].name, &text, &arena, &wire);
+		if (api_pack_pod(&wire, &arena, &facts, &err) < 0)
+			fail_msg("%s: %s", pods[i].name, err.message);
+		describe(&facts, &gpus);
+		if (!str_equal(buf_str(&gpus), str_from(pods[i].gpus)))
+			fail_msg("%s: %.*s", pods[i].name, STR_ARGS(buf_str(&gpus)));
+		if (!str_equal(facts.product, str_from(pods[i].product)))
+			fail_msg("%s: product %.*s", pods[i].name, STR_ARGS(facts.product));
+		if (facts.n_containers != pods[i].n_containers)
+			fail_msg("%s: %zu containers", pods[i].name, facts.n_containers);
+		assert_int_equal(facts.uid.len, 36);
+		assert_int_not_equal(facts.resource_version, 0);
+		assert_true(facts.created_us > 1577836800000000);
+		assert_int_equal(facts.terminating, strcmp(pods[i].name, "pod.terminating") == 0);
+	}
+}
+
+static int pack(const char *rest, struct arena *arena, struct pod_facts *ret_facts,
+		struct error *err)
+{
+	struct wire_pod wire;
+	char json[8192];
+
+	snprintf(json, sizeof(json),
+		 "{'metadata':{'name':'p','namespace':'n','uid':'u','resourceVersion':'7'},%s}",
+		 rest);
+	sample_decode(&wire_pod_schema, json, arena, &wire);
+	return api_pack_pod(&wire, arena, ret_facts, err);
+}
+
+#define ONE(resources) "'spec':{'containers':[{'name':'c','resources':{" resources "}}]}"
+
+static void containers_ask_by_requests_then_limits(void **state)
+{
+	static const struct {
+		const char *name, *rest, *gpus;
+	} cases[] = {
+		{"requests count", ONE("'requests':{'nvidia.com/gpu':'2'}"),
+		 "normal nvidia.com/gpu=2"},
+		{"limits count where there is no request", ONE("'limits':{'nvidia.com/gpu':'2'}"),
+		 "normal nvidia.com/gpu=2"},
+		{"a request beats a limit",
+		 ONE("'requests':{'nvidia.com/gpu':'1'},'limits':{'nvidia.com/gpu':'2'}"),
+		 "normal nvidia.com/gpu=1"},
+		{"each resource by itself",
+		 ONE("'requests':{'nvidia.com/gpu':'1'},'limits':{'nvidia.com/mig-1g.10gb':'2'}"),
+		 "normal nvidia.com/gpu=1 nvidia.com/mig-1g.10gb=2"},
+		{"zero is no GPU", ONE("'requests':{'nvidia.com/gpu':'0'}"), ""},
+		{"other resources do not count",
+		 ONE("'requests':{'cpu':'4','memory':'1Gi','rdma/hca':'1','nvidia.com/gpux':'1'}"),
+		 ""},
+		{"ephemeral containers hold nothing",
+		 "'spec':{'ephemeralContainers':[{'name':'e','resources':{'limits':{"
+		 "'nvidia.com/gpu':'1'}}}]}",
+		 ""},
+		{"init containers come first, whatever the order of the keys",
+		 "'spec':{'containers':[{'resources':{'limits':{'amd.com/gpu':1}}}],"
+		 "'initContainers':[{'restartPolicy':'Always','resources':{'limits':{"
+		 "'amd.com/gpu':'3'}}},{'resources':{'limits':{'amd.com/gpu':'2'}}}]}",
+		 "sidecar amd.com/gpu=3; init amd.com/gpu=2; normal amd.com/gpu=1"},
+		{"a pod may have no spec at all", "'status':{}", ""},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct arena arena CLEANUP(arena_clear);
+		struct buf gpus CLEANUP(buf_clear);
+		struct pod_facts facts;
+		struct error err = {0};
+
+		arena_init(&arena, LIMIT_DECODE_ARENA);
+		buf_init(&gpus, 1024);
+		if (pack(cases[i].rest, &arena, &facts, &err) < 0)
+			fail_msg("%s: %s", cases[i].name, err.message);
+		describe(&facts, &gpus);
+		if (!str_equal(buf_str(&gpus), str_from(cases[i].gpus)))
+			fail_msg("%s: %.*s", cases[i].name, STR_ARGS(buf_str(&gpus)));
+	}
+}
+
+static void phases_and_places_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		enum pod_phase phase;
+	} phases[] = {
+		{"Pending", POD_PENDING},       {"Running", POD_RUNNING},
+		{"Succeeded", POD_SUCCEEDED},   {"Failed", POD_FAILED},
+		{"Unknown", POD_PHASE_UNKNOWN}, {"", POD_PHASE_UNKNOWN},
+	};
+	struct arena arena CLEANUP(arena_clear);
+	struct pod_facts facts;
+	struct error err = {0};
+	char rest[256];
+	size_t i;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	for (i = 0; i < ARRAY_SIZE(phases); i++) {
+		snprintf(rest, sizeof(rest), "'status':{'phase':'%s'},'spec':{'nodeName':'node-1'}",
+			 phases[i].text);
+		assert_int_equal(pack(rest, &arena, &facts, &err), 0);
+		assert_int_equal(facts.phase, phases[i].phase);
+		assert_true(str_equal(facts.node, STR("node-1")));
+		assert_int_equal(facts.resource_version, 7);
+	}
+	assert_int_equal(pack("'spec':{'nodeSelector':{'amd.com/gpu.product-name':'A',"
+			      "'nvidia.com/gpu.product':'N'}}",
+			      &arena, &facts, &err),
+			 0);
+	assert_true(str_equal(facts.product, STR("N")));
+}
+
+static void refuses_with_the_pod_s_name(void **state)
+{
+	static const struct {
+		const char *rest, *message;
+	} cases[] = {
+		{ONE("'requests':{'nvidia.com/gpu':'two'}"),
+		 "Pod n/p: container c: nvidia.com/gpu: \"two\" is no amount"},
+		{ONE("'requests':{'nvidia.com/gpu':'-1'}"),
+		 "Pod n/p: container c: nvidia.com/gpu: \"-1\" is no amount"},
+		{"'spec':{'overhead':{'nvidia.com/gpu':'8Ei'}}",
+		 "Pod n/p: overhead: nvidia.com/gpu: \"8Ei\" is no amount"},
+	};
+	struct arena arena CLEANUP(arena_clear);
+	struct pod_facts facts;
+	struct wire_pod wire;
+	struct error err = {0};
+	size_t i;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(pack(cases[i].rest, &arena, &facts, &err), -1);
+		assert_string_equal(err.message, cases[i].message);
+	}
+	sample_decode(&wire_pod_schema, "{'metadata':{'uid':'u'}}", &arena, &wire);
+	assert_int_equal(api_pack_pod(&wire, &arena, &facts, &err), -1);
+	assert_string_equal(err.message, "Pod : has no name");
+}
+
+/* A container that names @count resources. */
+static int pack_resources(size_t count)
+{
+	struct arena arena CLEANUP(arena_clear);
+	struct buf rest CLEANUP(buf_clear);
+	struct pod_facts facts;
+	struct error err = {0};
+	size_t i;
+	int rc;
+
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	buf_init(&rest, LIMIT_WATCH_FRAME);
+	buf_add_cstr(&rest, "'spec':{'containers':[{'resources':{'limits':{");
+	for (i = 0; i < count; i++)
+		buf_printf(&rest, "%s'nvidia.com/mig-%zu':'1'", i ? "," : "", i);
+	buf_add_cstr(&rest, "}}}]}");
+	rc = pack(rest.data, &arena, &facts, &err);
+	if (rc < 0)
+		assert_int_equal(err.kind, ERROR_LIMIT);
+	return rc;
+}
+
+static void refuses_what_is_larger_than_it_keeps(void **state)
+{
+	struct wire_pod wire = {0};
+	struct pod_facts facts;
+	struct error err = {0};
+	char name[LIMIT_NAME + 1];
+
+	(void)state;
+	assert_int_equal(pack_resources(LIMIT_RESOURCES_PER_POD), 0);
+	assert_int_equal(pack_resources(LIMIT_RESOURCES_PER_POD + 1), -1);
+	memset(name, 'x', sizeof(name));
+	wire.meta.name = STR("p");
+	wire.meta.uid = STR("u");
+	wire.spec.node_name = (struct str){name, sizeof(name)};
+	assert_int_equal(api_pack_pod(&wire, &(struct arena){0}, &facts, &err), -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+	wire.spec.node_name = STR_NONE;
+	wire.meta.name = (struct str){name, sizeof(name)};
+	assert_int_equal(api_pack_pod(&wire, &(struct arena){0}, &facts, &err), -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+}
+
+static void more_containers_than_kept_are_refused(void **state)
+{
+	static struct wire_container containers[LIMIT_CONTAINERS_PER_POD + 1];
+	struct arena arena CLEANUP(arena_clear);
+	struct wire_pod wire = {0};
+	struct pod_facts facts;
+	struct error err = {0};
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	wire.meta.name = STR("p");
+	wire.meta.uid = STR("u");
+	wire.spec.containers = (struct wire_list){containers, LIMIT_CONTAINERS_PER_POD - 1};
+	wire.spec.init_containers = (struct wire_list){containers, 1};
+	assert_int_equal(api_pack_pod(&wire, &arena, &facts, &err), 0);
+	assert_int_equal(facts.n_containers, LIMIT_CONTAINERS_PER_POD);
+	wire.spec.init_containers.len = 2;
+	assert_int_equal(api_pack_pod(&wire, &arena, &facts, &err), -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+}
+
+static void namespaces_are_managed_by_their_label(void **state)
+{
+	static const struct {
+		const char *json;
+		bool managed, terminating;
+	} cases[] = {
+		{"{'metadata':{'name':'a','uid':'u','labels':{'gpuqos.io/managed':'true'}}}", true,
+		 false},
+		{"{'metadata':{'name':'a','uid':'u','labels':{'gpuqos.io/managed':'no'}}}", false,
+		 false},
+		{"{'metadata':{'name':'a','uid':'u'},'status':{'phase':'Active'}}", false, false},
+		{"{'metadata':{'name':'a','uid':'u'},'status':{'phase':'Terminating'}}", false,
+		 true},
+		{"{'metadata':{'name':'a','uid':'u','deletionTimestamp':'2026-01-01T00:00:00Z'}}",
+		 false, true},
+	};
+	struct arena arena CLEANUP(arena_clear);
+	struct namespace_facts facts;
+	struct wire_namespace wire;
+	struct error err = {0};
+	size_t i;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		sample_decode(&wire_namespace_schema, cases[i].json, &arena, &wire);
+		assert_int_equal(api_pack_namespace(&wire, &facts, &err), 0);
+		assert_int_equal(facts.managed, cases[i].managed);
+		assert_int_equal(facts.terminating, cases[i].terminating);
+	}
+	sample_decode(&wire_namespace_schema, "{'metadata':{'name':'a'}}", &arena, &wire);
+	assert_int_equal(api_pack_namespace(&wire, &facts, &err), -1);
+	assert_string_equal(err.message, "Namespace a: has no uid");
+}
+
+static void versions_are_numbers_or_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(api_version_number(STR("12345")), 12345);
+	assert_int_equal(api_version_number(STR("")), 0);
+	assert_int_equal(api_version_number(STR("12a")), 0);
+	assert_int_equal(api_version_number(STR("-1")), 0);
+	assert_int_equal(api_version_number(STR("99999999999999999999")), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(recorded_pods_ask_for_what_their_manifests_say),
+		cmocka_unit_test(containers_ask_by_requests_then_limits),
+		cmocka_unit_test(phases_and_places_are_read),
+		cmocka_unit_test(refuses_with_the_pod_s_name),
+		cmocka_unit_test(refuses_what_is_larger_than_it_keeps),
+		cmocka_unit_test(more_containers_than_kept_are_refused),
+		cmocka_unit_test(namespaces_are_managed_by_their_label),
+		cmocka_unit_test(versions_are_numbers_or_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
