@@ -9,6 +9,7 @@
 /* A node's offers as kinds, each holding a reference. */
 struct kinds {
 	uint32_t kinds[LIMIT_OFFERS_PER_NODE];
+	int64_t counts[LIMIT_OFFERS_PER_NODE];
 	size_t len;
 };
 
@@ -78,7 +79,7 @@ static int kinds_ref(struct cluster *cluster, const struct node_facts *facts,
 			kinds_unref(cluster, ret_kinds);
 			return -1;
 		}
-		ret_kinds->len++;
+		ret_kinds->counts[ret_kinds->len++] = facts->offers[i].count;
 	}
 	return 0;
 }
@@ -112,8 +113,7 @@ static bool offers_are(const struct cluster *cluster, const struct node_record *
 }
 
 /* Takes over the references that @kinds hold. */
-static void offers_set(struct cluster *cluster, uint32_t node, const struct kinds *kinds,
-		       const struct device_offer *offers)
+static void offers_set(struct cluster *cluster, uint32_t node, const struct kinds *kinds)
 {
 	uint32_t offer = node_at(cluster, node)->first_offer, first = TABLE_NONE;
 
@@ -127,31 +127,29 @@ static void offers_set(struct cluster *cluster, uint32_t node, const struct kind
 	for (size_t i = kinds->len; i-- > 0;) {
 		offer = table_add(&cluster->offers);
 		*offer_at(cluster, offer) =
-			(struct offer_cell){offers[i].count, kinds->kinds[i], first};
+			(struct offer_cell){kinds->counts[i], kinds->kinds[i], first};
 		first = offer;
 	}
 	node_at(cluster, node)->first_offer = first;
 }
 
-static void offers_count(struct cluster *cluster, uint32_t node, const struct kinds *kinds,
-			 const struct device_offer *offers)
+static void offers_count(struct cluster *cluster, uint32_t node, const struct kinds *kinds)
 {
 	for (size_t i = 0; i < kinds->len; i++) {
 		uint32_t offer = offer_find(cluster, node_at(cluster, node), kinds->kinds[i]);
 
-		offer_at(cluster, offer)->count = offers[i].count;
+		offer_at(cluster, offer)->count = kinds->counts[i];
 	}
 }
 
 /* Charges the node's pods by its new offers. */
-static void offers_change(struct cluster *cluster, uint32_t node, const struct kinds *kinds,
-			  const struct device_offer *offers)
+static void offers_change(struct cluster *cluster, uint32_t node, const struct kinds *kinds)
 {
 	uint32_t first = node_at(cluster, node)->first_pod;
 
 	for (uint32_t pod = first; pod != TABLE_NONE; pod = pod_at(cluster, pod)->node_next)
 		ledger_remove(cluster, pod);
-	offers_set(cluster, node, kinds, offers);
+	offers_set(cluster, node, kinds);
 	if (!cluster->replacing_nodes)
 		prices_refresh(cluster);
 	for (uint32_t pod = first; pod != TABLE_NONE; pod = pod_at(cluster, pod)->node_next) {
@@ -189,12 +187,12 @@ static int apply(struct cluster *cluster, const struct node_facts *facts, struct
 	record->resource_version = facts->resource_version;
 	record->epoch = cluster->epochs[CLUSTER_NODES];
 	if (offers_are(cluster, record, &kinds)) {
-		offers_count(cluster, node, &kinds, facts->offers);
+		offers_count(cluster, node, &kinds);
 		kinds_unref(cluster, &kinds);
 		cluster->prices_stale = stale;
 		return 0;
 	}
-	offers_change(cluster, node, &kinds, facts->offers);
+	offers_change(cluster, node, &kinds);
 	return 0;
 }
 
@@ -211,6 +209,6 @@ void node_gone(struct cluster *cluster, uint32_t node)
 
 	node_at(cluster, node)->exists = false;
 	if (node_at(cluster, node)->first_offer != TABLE_NONE)
-		offers_change(cluster, node, &none, NULL);
+		offers_change(cluster, node, &none);
 	node_release(cluster, node);
 }

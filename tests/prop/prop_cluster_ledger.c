@@ -4,6 +4,8 @@
  * events, whole and broken-off replaces, against a model that adds everything up from the objects
  * themselves. After each step: the sums are the model's, a recount agrees, and every namespace
  * whose view changed was marked dirty.
+ *
+ * size: the model stays beside the objects that it adds up
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,22 +86,27 @@ static bool chance(struct world *w, int one_in)
 
 struct name {
 	char text[24];
-	struct str str;
 };
 
-static void name_of(const char *kind, int64_t number, struct name *ret_name)
+static struct name name_of(const char *kind, int64_t number)
 {
-	int len = snprintf(ret_name->text, sizeof(ret_name->text), "%s-%d", kind, (int)number);
+	struct name name = {""};
 
-	ret_name->str = (struct str){ret_name->text, (size_t)len};
+	snprintf(name.text, sizeof(name.text), "%s-%d", kind, (int)number);
+	return name;
 }
 
 static void tell_pod(struct world *w, int ns, int i, const struct pod *pod)
 {
 	struct resource_amount requests[RESOURCES];
 	struct container_facts container = {CONTAINER_NORMAL, requests, RESOURCES};
-	struct name space, name, uid, node;
+	struct name space = name_of("ns", ns), name = name_of("pod", i);
+	struct name uid = name_of("uid", (int64_t)pod->uid), node = name_of("node", pod->node);
 	struct pod_facts facts = {
+		.namespace = str_from(space.text),
+		.name = str_from(name.text),
+		.uid = str_from(uid.text),
+		.node = pod->node < 0 ? STR_NONE : str_from(node.text),
 		.resource_version = pod->version,
 		.product = str_from(products[pod->product]),
 		.phase = pod->phase,
@@ -108,16 +115,6 @@ static void tell_pod(struct world *w, int ns, int i, const struct pod *pod)
 		.n_containers = 1,
 	};
 
-	name_of("ns", ns, &space);
-	name_of("pod", i, &name);
-	name_of("uid", (int64_t)pod->uid, &uid);
-	facts.namespace = space.str;
-	facts.name = name.str;
-	facts.uid = uid.str;
-	if (pod->node >= 0) {
-		name_of("node", pod->node, &node);
-		facts.node = node.str;
-	}
 	for (int r = 0; r < RESOURCES; r++)
 		requests[r] = (struct resource_amount){str_from(resources[r]), pod->requests[r]};
 	assert_int_equal(cluster_apply_pod(w->cluster, &facts, NULL), 0);
@@ -126,13 +123,14 @@ static void tell_pod(struct world *w, int ns, int i, const struct pod *pod)
 static void tell_node(struct world *w, int i, const struct node *node)
 {
 	struct device_offer offers[RESOURCES];
-	struct node_facts facts = {.resource_version = node->version, .offers = offers};
-	struct name name, uid;
+	struct name name = name_of("node", i), uid = name_of("uid", (int64_t)node->uid);
+	struct node_facts facts = {
+		.name = str_from(name.text),
+		.uid = str_from(uid.text),
+		.resource_version = node->version,
+		.offers = offers,
+	};
 
-	name_of("node", i, &name);
-	name_of("uid", (int64_t)node->uid, &uid);
-	facts.name = name.str;
-	facts.uid = uid.str;
 	for (int r = 0; r < RESOURCES; r++)
 		if (node->count[r] > 0)
 			offers[facts.n_offers++] = (struct device_offer){
@@ -143,43 +141,42 @@ static void tell_node(struct world *w, int i, const struct node *node)
 
 static void tell_quota(struct world *w, int ns, int i, const struct quota *quota)
 {
-	struct name space, name, uid;
+	struct name space = name_of("ns", ns), name = name_of("quota", i);
+	struct name uid = name_of("uid", (int64_t)quota->uid);
 	struct quota_facts facts = {
+		.namespace = str_from(space.text),
+		.name = str_from(name.text),
+		.uid = str_from(uid.text),
 		.resource_version = quota->version,
 		.created_us = quota->created_us,
 		.terminating = quota->terminating,
 		.spec = {.gpu_memory = quota->memory},
 	};
 
-	name_of("ns", ns, &space);
-	name_of("quota", i, &name);
-	name_of("uid", (int64_t)quota->uid, &uid);
-	facts.namespace = space.str;
-	facts.name = name.str;
-	facts.uid = uid.str;
 	assert_int_equal(cluster_apply_quota(w->cluster, &facts, NULL), 0);
 }
 
 static void tell_space(struct world *w, int ns, const struct space *space)
 {
-	struct name name;
+	struct name name = name_of("ns", ns);
 	struct namespace_facts facts = {
-		.resource_version = space->version, .uid = STR("uid"), .managed = space->managed};
+		.name = str_from(name.text),
+		.uid = STR("uid"),
+		.resource_version = space->version,
+		.managed = space->managed,
+	};
 
-	name_of("ns", ns, &name);
-	facts.name = name.str;
 	assert_int_equal(cluster_apply_namespace(w->cluster, &facts, NULL), 0);
 }
 
 static void tell_deleted(struct world *w, enum cluster_kind kind, int ns, int i)
 {
 	static const char *const kinds[] = {"pod", "node", "ns", "quota"};
-	struct name space = {.str = STR_NONE}, name;
+	bool namespaced = kind == CLUSTER_PODS || kind == CLUSTER_QUOTAS;
+	struct name space = name_of("ns", ns), name = name_of(kinds[kind], i);
 
-	if (kind == CLUSTER_PODS || kind == CLUSTER_QUOTAS)
-		name_of("ns", ns, &space);
-	name_of(kinds[kind], i, &name);
-	cluster_delete(w->cluster, kind, space.str, name.str);
+	cluster_delete(w->cluster, kind, namespaced ? str_from(space.text) : STR_NONE,
+		       str_from(name.text));
 }
 
 /* --- changing the objects; deliver: the cluster hears of it */
@@ -407,13 +404,12 @@ static bool is_offered(const struct world *w, int r)
 	return false;
 }
 
-/* What of a namespace a decision depends on. */
+/* What of a namespace a decision depends on. All of one type: compared as bytes. */
 struct expected {
 	int64_t used, live, unpriced, pods;
 	int64_t count[RESOURCES], count_live[RESOURCES]; /* of those that are offered */
 	int64_t memory;                                  /* of the quota that governs; 0: none */
-	int governing, n_quotas;
-	bool exists, managed;
+	int64_t governing, n_quotas, exists, managed;
 };
 
 static void expect_pod(const struct world *w, const struct pod *pod, struct expected *e)
@@ -458,9 +454,8 @@ static void expect_quotas(const struct quota *quotas, struct expected *e)
 
 static struct expected expect(const struct world *w, int ns)
 {
-	struct expected e;
+	struct expected e = {0};
 
-	memset(&e, 0, sizeof(e)); /* padding too: they are compared as bytes */
 	for (int i = 0; i < PODS; i++)
 		expect_pod(w, &w->pods[ns][i], &e);
 	expect_quotas(w->quotas[ns], &e);
@@ -480,7 +475,8 @@ static void check_uses(const struct quota_view *view, const struct expected *e)
 			const struct quota_use *use = &view->uses[i];
 
 			assert_non_null(price_find(&view->prices, use->resource, use->product));
-			if (strcmp(view->name(view->name_context, use->resource), resources[r]))
+			if (strcmp(view->name(view->name_context, use->resource), resources[r]) !=
+			    0)
 				continue;
 			count += use->count;
 			count_live += use->count_live;
@@ -497,7 +493,7 @@ static void check_quotas(struct world *w, uint32_t handle, const struct expected
 	for (int i = 0; i < e->n_quotas; i++) {
 		struct quota_identity identity;
 		struct quota_view view;
-		struct name governing;
+		struct name governing = name_of("quota", e->governing);
 
 		assert_int_equal(cluster_quota_view(w->cluster, handle, (uint32_t)i, 1, 1, &arena,
 						    &view, &identity, NULL),
@@ -506,8 +502,8 @@ static void check_quotas(struct world *w, uint32_t handle, const struct expected
 		assert_int_equal(view.live, e->live);
 		assert_int_equal(view.unpriced, e->unpriced);
 		check_uses(&view, e);
-		name_of("quota", e->governing, &governing);
-		assert_true(str_equal(view.governing, e->governing < 0 ? STR_NONE : governing.str));
+		assert_true(str_equal(view.governing,
+				      e->governing < 0 ? STR_NONE : str_from(governing.text)));
 		if (!view.duplicate && !view.terminating)
 			assert_int_equal(view.spec->gpu_memory, e->memory);
 	}
@@ -517,11 +513,9 @@ static void check_quotas(struct world *w, uint32_t handle, const struct expected
 static void check_namespace(struct world *w, int ns, const struct expected *e)
 {
 	struct namespace_view view = {0};
-	struct name name;
-	uint32_t handle;
+	struct name name = name_of("ns", ns);
+	uint32_t handle = cluster_namespace_find(w->cluster, str_from(name.text));
 
-	name_of("ns", ns, &name);
-	handle = cluster_namespace_find(w->cluster, name.str);
 	if (handle != UINT32_MAX)
 		cluster_namespace_view(w->cluster, handle, &view);
 	assert_int_equal(view.used, e->used);
@@ -592,7 +586,7 @@ static void run_history(struct world *w, uint64_t seed)
 			struct expected now = expect(w, ns);
 
 			check_namespace(w, ns, &now);
-			if (memcmp(&now, &seen[ns], sizeof(now)))
+			if (memcmp(&now, &seen[ns], sizeof(now)) != 0)
 				assert_true(w->dirty[ns]);
 			seen[ns] = now;
 		}

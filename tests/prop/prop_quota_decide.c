@@ -34,7 +34,7 @@ static const char *const products[PRODUCTS] = {"", "NVIDIA-H100", "NVIDIA-A100",
 static const char *name(const void *context, uint32_t handle)
 {
 	(void)context;
-	return handle >= 100 ? products[handle - 100] : resources[handle];
+	return handle < RESOURCES ? resources[handle] : products[handle - 100];
 }
 
 struct scene {
