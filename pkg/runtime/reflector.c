@@ -28,6 +28,7 @@ struct reflector {
 	enum watch_action action; /* what the open request is for */
 	struct watch_step pending;
 	bool has_pending;
+	bool synced;                /* the sink was told */
 	struct error pending_error; /* an ERROR event, until its stream is over */
 	char page_version[LIMIT_NAME + 1];
 	struct buf page_continue;
@@ -45,7 +46,6 @@ static int64_t now_us(const struct reflector *reflector)
 static void apply_effect(struct reflector *reflector, enum watch_effect effect)
 {
 	const struct reflector_sink *sink = &reflector->options.sink;
-	bool first = effect == WATCH_EFFECT_END_REPLACE && watch_relists(reflector->watch) == 0;
 
 	switch (effect) {
 	case WATCH_EFFECT_BEGIN_REPLACE:
@@ -53,8 +53,9 @@ static void apply_effect(struct reflector *reflector, enum watch_effect effect)
 		break;
 	case WATCH_EFFECT_END_REPLACE:
 		sink->end_replace(sink->context);
-		if (first && sink->synced)
+		if (!reflector->synced && sink->synced)
 			sink->synced(sink->context);
+		reflector->synced = true;
 		break;
 	case WATCH_EFFECT_ABORT_REPLACE:
 		sink->abort_replace(sink->context);
@@ -182,6 +183,8 @@ static int on_part(void *context, enum frame_part part, struct str text, bool pr
 	struct api_bytes bytes = {text, protobuf};
 	struct api_event event;
 
+	if (reflector->has_pending || reflector->pending_error.kind != ERROR_NONE)
+		return error_set(err, ERROR_CANCELLED, "superseded");
 	arena_reset(&reflector->arena);
 	if (part == FRAME_LIST_META)
 		return on_list_meta(reflector, bytes, err);
@@ -225,6 +228,7 @@ static void on_done(void *context, const struct kube_answer *answer, const struc
 		note_failure(reflector, err);
 		watch_on_failed(reflector->watch, err, now_us(reflector), &step);
 	} else if (reflector->action == WATCH_LIST_PAGE) {
+		reflector->last_error.kind = ERROR_NONE;
 		watch_on_page(reflector->watch, reflector->page_version,
 			      reflector->page_continue.data, now_us(reflector), &step);
 	} else {
@@ -250,6 +254,9 @@ static void send(struct reflector *reflector, const struct watch_step *step)
 	struct kube_handlers handlers = {
 		.on_part = on_part, .on_done = on_done, .context = reflector};
 
+	/* What the page before said must not pass for what this one says. */
+	reflector->page_version[0] = '\0';
+	buf_reset(&reflector->page_continue);
 	reflector->call = kube_send(reflector->client, KUBE_WATCH, &request, &handlers);
 }
 
