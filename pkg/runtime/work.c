@@ -165,15 +165,17 @@ static void log_failure(struct work *work, uint32_t key, const struct error *err
 	buf_clear(&text);
 }
 
-/* A conflict is no failure of anybody: somebody wrote meanwhile, and the watch will show it. It
- * still backs off, but quietly. */
+/* A key is never lost: whatever failed is tried again. Quietly, where it is nobody's failure: with
+ * a conflict somebody wrote meanwhile, and the watch will show it; without the lease the next start
+ * takes it up. */
 static void key_failed(struct work *work, uint32_t key, const struct error *err)
 {
+	bool quiet = err->kind == ERROR_CONFLICT || err->kind == ERROR_FENCED ||
+		     err->kind == ERROR_CANCELLED;
+
 	count(work, error_kind_name(err->kind));
-	if (err->kind == ERROR_FENCED || err->kind == ERROR_CANCELLED)
-		return;
 	queue_add_failed(work->queue, key, err->retry_after_us, loop_now(work->loop));
-	if (err->kind != ERROR_CONFLICT)
+	if (!quiet)
 		log_failure(work, key, err);
 }
 
@@ -306,6 +308,7 @@ static void work_turn(void *context)
 		arm(work);
 		return;
 	}
+	work->last_progress_us = loop_now(work->loop);
 	if (work->latency)
 		metric_observe(work->latency, (const char *const[]){work->options.name},
 			       (double)waited_us / USEC_PER_SEC);
@@ -340,13 +343,17 @@ bool work_running(const struct work *work)
 
 void work_add(struct work *work, uint32_t key)
 {
-	queue_add(work->queue, key, loop_now(work->loop));
-	arm(work);
+	work_add_at(work, key, loop_now(work->loop));
 }
 
+/* Who was idle has not been without progress for so long. */
 void work_add_at(struct work *work, uint32_t key, int64_t due_us)
 {
-	queue_add_at(work->queue, key, due_us, loop_now(work->loop));
+	int64_t now = loop_now(work->loop);
+
+	if (!work_due(work))
+		work->last_progress_us = now;
+	queue_add_at(work->queue, key, due_us, now);
 	arm(work);
 }
 

@@ -2,6 +2,7 @@
 #ifndef GPUQOS_RUNTIME_WORK_H
 #define GPUQOS_RUNTIME_WORK_H
 
+#include "base/limits.h"
 #include "base/metrics.h"
 #include "ctl/queue.h"
 #include "kube/client.h"
@@ -15,7 +16,7 @@
 struct work_write {
 	enum kube_verb verb; /* CREATE, UPDATE, APPLY, MERGE_PATCH, DELETE */
 	const struct api_type *type;
-	char namespace[64], name[254];
+	char namespace[LIMIT_NAME + 1], name[LIMIT_NAME + 1];
 	const char *subresource; /* static or NULL */
 	char *body;              /* owned: JSON, mem_free() */
 	size_t body_len;
@@ -39,7 +40,8 @@ struct work_options {
 	/* Gather and decide. 0 with writes (or none) in @set, -1 with @err: backed off. */
 	int (*reconcile)(void *context, uint32_t key, struct work_set *set, struct error *err);
 	/* A write of @key was answered (err NULL) or failed: for expectations. @answer is the
-	 * object as stored. May be NULL. */
+	 * object as stored; NULL where it failed, or its object is gone and that is fine. May be
+	 * NULL. */
 	void (*written)(void *context, uint32_t key, const struct work_write *write,
 			const struct kube_answer *answer, const struct error *err);
 	void (*describe)(void *context, uint32_t key, struct buf *text); /* the key for the log */
@@ -65,7 +67,8 @@ void work_add_at(struct work *work, uint32_t key, int64_t due_us);
 void work_drop(struct work *work, uint32_t key);
 size_t work_depth(const struct work *work);
 bool work_due(const struct work *work); /* a key is ready and waits for a turn, or is in flight */
-int64_t work_last_progress_us(const struct work *work); /* monotonic: last set that ended */
+/* Monotonic: when a key was last taken or done, or became due where none was. */
+int64_t work_last_progress_us(const struct work *work);
 DEFINE_CLEANUP(struct work *, work_free)
 
 #endif
