@@ -24,6 +24,7 @@ struct elector {
 	struct arena arena;
 	char field_selector[sizeof("metadata.name=") + LIMIT_NAME];
 	bool leads;
+	enum error_kind failing; /* NONE while the server answers */
 	loop_fn released;
 	void *released_context;
 };
@@ -73,9 +74,12 @@ static void failed(struct elector *elector, const struct error *err)
 {
 	struct lease_step step;
 
-	if (err->kind != ERROR_CONFLICT && err->kind != ERROR_EXISTS)
-		log_warning(elector->options.log, "lease request failed",
+	/* Once for each kind: the tries go on every two seconds. */
+	if (err->kind != ERROR_CONFLICT && err->kind != ERROR_EXISTS &&
+	    err->kind != elector->failing)
+		log_warning(elector->options.log, "lease request failed, will try again",
 			    LOG_CSTR("error", err->message));
+	elector->failing = err->kind;
 	lease_on_failed(elector->lease, err, loop_now(elector->loop), real_us(elector), &step);
 	take_step(elector, &step);
 }
@@ -93,6 +97,7 @@ static void on_read(void *context, const struct kube_answer *answer, const struc
 	} else if (!err && read_answer(elector, answer, &view, &bad) < 0) {
 		failed(elector, &bad);
 	} else {
+		elector->failing = ERROR_NONE;
 		lease_on_read(elector->lease, &view, loop_now(elector->loop), real_us(elector),
 			      &step);
 		take_step(elector, &step);
@@ -112,6 +117,7 @@ static void on_written(void *context, const struct kube_answer *answer, const st
 	} else if (read_answer(elector, answer, &view, &bad) < 0) {
 		failed(elector, &bad);
 	} else {
+		elector->failing = ERROR_NONE;
 		lease_on_written(elector->lease, &view, answer->sent_us, loop_now(elector->loop),
 				 &step);
 		take_step(elector, &step);
