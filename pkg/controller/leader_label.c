@@ -13,7 +13,10 @@
 
 #define ROUND_US (60 * USEC_PER_SEC)
 #define RETRY_US (2 * USEC_PER_SEC)
-#define LEADER   "leader"
+#define NEXT_US  (50 * USEC_PER_MSEC) /* between pods: what puts the label back must not spin us */
+/* Of the time for a stop, so that the Lease is given back even where this hangs. */
+#define RETIRE_US (2 * USEC_PER_SEC)
+#define LEADER    "leader"
 
 struct leader_label {
 	struct kube_client *client;
@@ -65,6 +68,7 @@ static void patch(struct leader_label *label, const char *pod, struct str uid, b
 		.type = &api_pods,
 		.namespace = str_from(label->namespace),
 		.name = str_from(pod),
+		.timeout_us = label->retired ? RETIRE_US : 0,
 		.fenced = true,
 	};
 	struct buf body;
@@ -94,7 +98,7 @@ static void on_unlabelled(void *context, const struct kube_answer *answer, const
 	if (err && err->kind != ERROR_NOT_FOUND)
 		ended(label, err);
 	else
-		again(label, 0);
+		again(label, NEXT_US);
 }
 
 static int on_listed_pod(void *context, enum frame_part part, struct str bytes, bool protobuf,
@@ -190,9 +194,11 @@ void leader_label_lead(struct leader_label *label)
 	again(label, 0);
 }
 
+/* One that retires is left to the fence: it ends the request, and who waits for that is told. */
 void leader_label_lost(struct leader_label *label)
 {
-	stop(label);
+	if (!label->retired)
+		stop(label);
 }
 
 static void on_retired(void *context, const struct kube_answer *answer, const struct error *err)
