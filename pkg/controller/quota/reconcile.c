@@ -13,12 +13,13 @@
 #define EXPECT_US                                                                                 \
 	(30 * USEC_PER_SEC) /* a watch that shows nothing of our write for so long is believed as \
 			       it is */
+#define WATCH_LAG_US      USEC_PER_SEC /* after so long it is looked whether it has shown it */
 #define MAX_STATUS_WRITES (LIMIT_WRITES_PER_RECONCILE - 4)
 
 /* One reconcile's intermediate state. */
 struct turn {
 	struct quota_reconciler *reconciler;
-	uint32_t handle;
+	uint32_t handle; /* of the namespace, as is: */
 	struct namespace_view namespace;
 	struct work_set *set;
 	int64_t now_us;
@@ -154,14 +155,21 @@ static bool status_is_due(struct turn *turn, const struct quota_plan *plan)
 	return false;
 }
 
+/* Events go with the write that makes them true: who decides the same again has no news. */
 static int write_status(struct turn *turn, const struct quota_identity *identity,
-			const struct quota_plan *plan, struct error *err)
+			const struct quota_status *before, const struct quota_plan *plan,
+			struct error *err)
 {
 	struct work_write *write;
 	struct buf body;
 
 	if (!status_is_due(turn, plan))
 		return 0;
+	if (expected(turn, &api_gpu_memory_quotas, identity->name)) {
+		look_again(turn, turn->now_us + WATCH_LAG_US);
+		return 0;
+	}
+	quota_record_transitions(turn->reconciler->recorder, identity, before, &plan->status);
 	write = work_set_add(turn->set, KUBE_APPLY, &api_gpu_memory_quotas, turn->namespace.name,
 			     identity->name);
 	write->subresource = "status";
@@ -172,40 +180,42 @@ static int write_status(struct turn *turn, const struct quota_identity *identity
 	return give_body(write, &body, err);
 }
 
-static int plan_quota(struct turn *turn, uint32_t index, struct quota_identity *identity,
-		      struct quota_plan *plan, struct error *err)
+static int write_gates(struct turn *turn, const struct quota_identity *identity,
+		       const struct quota_plan *plan, struct error *err)
+{
+	if (!plan->governs)
+		return 0;
+	if (write_resource_quota(turn, identity, plan, err) < 0 ||
+	    write_limit_range(turn, identity, plan, err) < 0)
+		return -1;
+	return write_label(turn, err);
+}
+
+static int reconcile_quota(struct turn *turn, uint32_t index, struct error *err)
 {
 	struct quota_reconciler *reconciler = turn->reconciler;
+	struct quota_identity identity;
 	struct quota_view view;
+	struct quota_plan plan;
 	int64_t real_us = clock_real(loop_clock(reconciler->loop));
 
+	arena_reset(&reconciler->arena);
 	if (cluster_quota_view(reconciler->cluster, turn->handle, index, turn->now_us, real_us,
-			       &reconciler->arena, &view, identity, err) < 0 ||
-	    quota_decide(&view, &reconciler->arena, plan, err) < 0)
+			       &reconciler->arena, &view, &identity, err) < 0 ||
+	    quota_decide(&view, &reconciler->arena, &plan, err) < 0)
 		return error_wrap(err, "namespace %.*s", STR_ARGS(turn->namespace.name));
-	look_again(turn, plan->look_again_us);
-	quota_record_transitions(reconciler->recorder, identity, view.status, &plan->status);
-	return 0;
+	look_again(turn, plan.look_again_us);
+	if (write_gates(turn, &identity, &plan, err) < 0)
+		return -1;
+	return write_status(turn, &identity, view.status, &plan, err);
 }
 
 static int reconcile_quotas(struct turn *turn, struct error *err)
 {
 	for (uint32_t i = 0;
-	     i < turn->namespace.n_quotas && turn->set->n_writes < MAX_STATUS_WRITES; i++) {
-		struct quota_identity identity;
-		struct quota_plan plan;
-
-		arena_reset(&turn->reconciler->arena);
-		if (plan_quota(turn, i, &identity, &plan, err) < 0)
+	     i < turn->namespace.n_quotas && turn->set->n_writes < MAX_STATUS_WRITES; i++)
+		if (reconcile_quota(turn, i, err) < 0)
 			return -1;
-		if (plan.governs && (write_resource_quota(turn, &identity, &plan, err) < 0 ||
-				     write_limit_range(turn, &identity, &plan, err) < 0 ||
-				     write_label(turn, err) < 0))
-			return -1;
-		if (!expected(turn, &api_gpu_memory_quotas, identity.name) &&
-		    write_status(turn, &identity, &plan, err) < 0)
-			return -1;
-	}
 	return 0;
 }
 
@@ -223,7 +233,7 @@ int quota_reconcile(void *context, uint32_t namespace, struct work_set *set, str
 	if (turn.namespace.terminating || !turn.namespace.exists)
 		return 0;
 	if (own_writes_unseen(&turn)) {
-		look_again(&turn, turn.now_us + EXPECT_US);
+		look_again(&turn, turn.now_us + WATCH_LAG_US);
 		return 0;
 	}
 	if (turn.namespace.n_quotas == 0)
