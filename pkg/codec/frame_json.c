@@ -3,6 +3,8 @@
  * Objects in a JSON watch or list. Only brackets and quotes are looked at, and of a list the keys
  * of the outermost object; an object's syntax is checked by who reads it.
  */
+#include <assert.h>
+
 #include "codec/framer.h"
 
 #define INVALID(...) error_set(err, ERROR_INVALID, __VA_ARGS__)
@@ -277,6 +279,7 @@ int framer_step_json(struct framer *framer, struct framer_input *input, struct e
 		[FRAMER_DONE] = {at_end, false},
 	};
 
+	assert(steps[framer->state].step); /* no state of protobuf */
 	if (!steps[framer->state].inside && is_space(input->rest.data[0])) {
 		framer_skip(input, 1);
 		return 0;

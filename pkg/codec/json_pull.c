@@ -267,16 +267,47 @@ int json_pull_key(struct json_pull *pull, struct str *ret_key, struct error *err
 	return 1;
 }
 
+static int skip_value(struct json_pull *pull, struct error *err);
+
+static int skip_object(struct json_pull *pull, struct error *err)
+{
+	struct str key;
+	bool escaped;
+	int more;
+
+	if (json_pull_object(pull, err) < 0)
+		return -1;
+	while ((more = next_key(pull, &key, &escaped, err)) > 0)
+		if (skip_value(pull, err) < 0)
+			return -1;
+	return more;
+}
+
+static int skip_array(struct json_pull *pull, struct error *err)
+{
+	int more;
+
+	if (json_pull_array(pull, err) < 0)
+		return -1;
+	while ((more = json_pull_element(pull, err)) > 0)
+		if (skip_value(pull, err) < 0)
+			return -1;
+	return more;
+}
+
 static int skip_value(struct json_pull *pull, struct error *err)
 {
 	enum json_pull_type type;
 	struct str text;
 	bool flag;
-	int more;
 
 	if (json_pull_peek(pull, &type, err) < 0)
 		return -1;
 	switch (type) {
+	case JSON_PULL_OBJECT:
+		return skip_object(pull, err);
+	case JSON_PULL_ARRAY:
+		return skip_array(pull, err);
 	case JSON_PULL_STRING:
 		return scan_string(pull, &text, &flag, err);
 	case JSON_PULL_NUMBER:
@@ -284,19 +315,9 @@ static int skip_value(struct json_pull *pull, struct error *err)
 	case JSON_PULL_BOOL:
 		return json_pull_bool(pull, &flag, err);
 	case JSON_PULL_NULL:
-		return json_pull_null(pull, err);
-	case JSON_PULL_OBJECT:
-		more = json_pull_object(pull, err) < 0 ? -1 : 1;
-		while (more > 0 && (more = next_key(pull, &text, &flag, err)) > 0)
-			more = skip_value(pull, err) < 0 ? -1 : 1;
-		return more;
-	case JSON_PULL_ARRAY:
 		break;
 	}
-	more = json_pull_array(pull, err) < 0 ? -1 : 1;
-	while (more > 0 && (more = json_pull_element(pull, err)) > 0)
-		more = skip_value(pull, err) < 0 ? -1 : 1;
-	return more;
+	return json_pull_null(pull, err);
 }
 
 int json_pull_skip(struct json_pull *pull, struct str *ret_text, struct error *err)
