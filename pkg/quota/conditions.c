@@ -29,6 +29,11 @@ static void drop_cut_sequence(char *text)
 }
 
 PRINTF_LIKE(4, 5)
+static void look_again(struct decision *d, int64_t at_us)
+{
+	d->plan.look_again_us = MIN(d->plan.look_again_us, at_us);
+}
+
 static bool say(struct condition *c, enum condition_status status, enum quota_reason reason,
 		const char *format, ...)
 {
@@ -132,7 +137,7 @@ static bool ready_not_shown(struct decision *d, struct condition *c)
 			   OURS " has not shown its hard values in its status for over a minute, "
 				"and the API server enforces those of the status: see whether "
 				"kube-controller-manager is running.");
-	d->plan.look_again_us = since + QUOTA_STATUS_STALE_US;
+	look_again(d, since + QUOTA_STATUS_STALE_US);
 	return say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
 		   OURS " is written; its status, which is what the API server enforces, does not "
 			"show the hard values yet.");
@@ -287,8 +292,8 @@ static bool drifted_other_keys(struct decision *d, struct condition *c)
 	if (!d->view->resource_quota.exists || !d->view->resource_quota.other_keys)
 		return false;
 	return say(c, CONDITION_TRUE, QUOTA_REASON_FOREIGN_WRITER,
-		   OURS " has hard values that are not ours and that are left alone: move them to "
-			"a ResourceQuota of another name.");
+		   OURS " had hard values that are not ours; they are taken off: they belong in a "
+			"ResourceQuota of another name.");
 }
 
 static bool drifted_limit_range(struct decision *d, struct condition *c)
@@ -299,6 +304,23 @@ static bool drifted_limit_range(struct decision *d, struct condition *c)
 	if (!concerned || str_empty(seen->foreign_manager))
 		return false;
 	return foreign(c, "LimitRange", seen->foreign_manager);
+}
+
+/* It is put right within a second: without this nobody would ever see it. */
+static bool drifted_lately(struct decision *d, struct condition *c)
+{
+	const struct quota_status *status = d->view->status;
+	const struct condition *seen = status ? &status->conditions[QUOTA_DRIFTED] : NULL;
+	int64_t age_us;
+
+	if (!seen || seen->status != CONDITION_TRUE || seen->reason != QUOTA_REASON_FOREIGN_WRITER)
+		return false;
+	age_us = d->view->now_real_us - seen->since_us;
+	if (age_us < 0 || age_us >= QUOTA_DRIFT_SHOWN_US)
+		return false;
+	*c = *seen;
+	look_again(d, d->view->now_us + QUOTA_DRIFT_SHOWN_US - age_us);
+	return true;
 }
 
 static bool drifted_not(struct decision *d, struct condition *c)
@@ -314,27 +336,17 @@ static const struct check {
 	enum quota_condition condition;
 	bool (*applies)(struct decision *d, struct condition *c); /* fills @c where it does */
 } checks[] = {
-	{QUOTA_ACCEPTED, accepted_terminating},
-	{QUOTA_ACCEPTED, accepted_duplicate},
-	{QUOTA_ACCEPTED, accepted_invalid},
-	{QUOTA_ACCEPTED, accepted},
-	{QUOTA_READY, ready_not_accepted},
-	{QUOTA_READY, ready_to_be_written},
-	{QUOTA_READY, ready_not_shown},
-	{QUOTA_READY, ready},
-	{QUOTA_EXCEEDED, exceeded_not_measured},
-	{QUOTA_EXCEEDED, exceeded_unknown},
-	{QUOTA_EXCEEDED, exceeded_memory},
-	{QUOTA_EXCEEDED, exceeded_gpus},
-	{QUOTA_EXCEEDED, exceeded_cap},
-	{QUOTA_EXCEEDED, exceeded_not},
-	{QUOTA_THROTTLED, throttled_not},
-	{QUOTA_DRIFTED, drifted_not_watched},
-	{QUOTA_DRIFTED, drifted_ledger},
-	{QUOTA_DRIFTED, drifted_resource_quota},
-	{QUOTA_DRIFTED, drifted_limit_range},
-	{QUOTA_DRIFTED, drifted_other_keys},
-	{QUOTA_DRIFTED, drifted_not},
+	{QUOTA_ACCEPTED, accepted_terminating},  {QUOTA_ACCEPTED, accepted_duplicate},
+	{QUOTA_ACCEPTED, accepted_invalid},      {QUOTA_ACCEPTED, accepted},
+	{QUOTA_READY, ready_not_accepted},       {QUOTA_READY, ready_to_be_written},
+	{QUOTA_READY, ready_not_shown},          {QUOTA_READY, ready},
+	{QUOTA_EXCEEDED, exceeded_not_measured}, {QUOTA_EXCEEDED, exceeded_unknown},
+	{QUOTA_EXCEEDED, exceeded_memory},       {QUOTA_EXCEEDED, exceeded_gpus},
+	{QUOTA_EXCEEDED, exceeded_cap},          {QUOTA_EXCEEDED, exceeded_not},
+	{QUOTA_THROTTLED, throttled_not},        {QUOTA_DRIFTED, drifted_not_watched},
+	{QUOTA_DRIFTED, drifted_ledger},         {QUOTA_DRIFTED, drifted_resource_quota},
+	{QUOTA_DRIFTED, drifted_limit_range},    {QUOTA_DRIFTED, drifted_other_keys},
+	{QUOTA_DRIFTED, drifted_lately},         {QUOTA_DRIFTED, drifted_not},
 };
 
 /* A transition is a change of the condition's status, not of its reason. */

@@ -44,6 +44,22 @@ static void decide_amounts(struct decision *d)
 	status->used_percent = percent_of(status->used, status->effective);
 }
 
+/* Whether what was seen has a key that is not wanted. Both are sorted by name. */
+static bool holds_more(const struct resource_quota_view *seen, const struct quota_plan *plan)
+{
+	size_t wanted = 0;
+
+	for (size_t i = 0; i < seen->n_hard; i++) {
+		while (wanted < plan->n_hard &&
+		       str_compare(plan->hard[wanted].resource, seen->hard[i].resource) < 0)
+			wanted++;
+		if (wanted == plan->n_hard ||
+		    !str_equal(plan->hard[wanted].resource, seen->hard[i].resource))
+			return true;
+	}
+	return seen->other_keys;
+}
+
 static int decide_resource_quota(struct decision *d, struct error *err)
 {
 	const struct resource_quota_view *seen = &d->view->resource_quota;
@@ -52,8 +68,9 @@ static int decide_resource_quota(struct decision *d, struct error *err)
 		return 0;
 	if (decide_hard(d, err) || decide_rows(d, err))
 		return -1;
+	d->plan.replace_resource_quota = seen->exists && holds_more(seen, &d->plan);
 	d->plan.write_resource_quota =
-		!seen->exists || !seen->ours ||
+		!seen->exists || !seen->ours || d->plan.replace_resource_quota ||
 		!amounts_equal(seen->hard, seen->n_hard, d->plan.hard, d->plan.n_hard);
 	return 0;
 }

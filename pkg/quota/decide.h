@@ -13,7 +13,13 @@
  */
 
 /* How long ResourceQuota status may lag behind before Ready says why that is odd. */
+/* Who else wrote stays named in Drifted for so long after it was put right, to be seen by people.
+ */
+#define QUOTA_DRIFT_SHOWN_US (300LL * 1000 * 1000)
+
 #define QUOTA_STATUS_STALE_US (60 * 1000000LL)
+/* Who else wrote stays named in Drifted for so long after it was put right: people look late. */
+#define QUOTA_DRIFT_SHOWN_US (300 * 1000000LL)
 
 /* One row of the price list, with what the namespace uses of it. */
 struct quota_use {
@@ -77,6 +83,7 @@ struct quota_plan {
 					       not in the name), sorted */
 	size_t n_hard;
 	bool write_resource_quota;              /* it is not so */
+	bool replace_resource_quota;            /* and holds more, which an apply would leave */
 	const struct resource_amount *defaults; /* of the LimitRange; none: it should not exist */
 	size_t n_defaults;
 	bool write_limit_range, delete_limit_range;

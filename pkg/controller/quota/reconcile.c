@@ -101,9 +101,10 @@ static int write_resource_quota(struct turn *turn, const struct quota_identity *
 		return 0;
 	buf_init(&body, LIMIT_JSON_OUTPUT);
 	api_body_resource_quota(&body, turn->namespace.name, &owner, plan->hard, plan->n_hard);
-	return give_body(work_set_add(turn->set, KUBE_APPLY, &api_resource_quotas,
-				      turn->namespace.name, STR(API_OWNED_NAME)),
-			 &body, err);
+	return give_body(
+		work_set_add(turn->set, plan->replace_resource_quota ? KUBE_UPDATE : KUBE_APPLY,
+			     &api_resource_quotas, turn->namespace.name, STR(API_OWNED_NAME)),
+		&body, err);
 }
 
 static int write_limit_range(struct turn *turn, const struct quota_identity *identity,

@@ -441,12 +441,36 @@ static void test_other_writers_and_wrong_sums_are_named(void **state)
 	w->view.resource_quota.other_keys = true;
 	decide(w);
 	assert_condition(w, QUOTA_DRIFTED, CONDITION_TRUE, QUOTA_REASON_FOREIGN_WRITER);
-	assert_false(w->plan.write_resource_quota);
+	assert_true(w->plan.write_resource_quota);
+	assert_true(w->plan.replace_resource_quota);
 	w->view.resource_quota.other_keys = false;
 	w->view.limit_range.exists = true;
 	w->view.limit_range.foreign_manager = STR("kubectl-edit");
 	decide(w);
 	assert_condition(w, QUOTA_DRIFTED, CONDITION_FALSE, QUOTA_REASON_IN_SYNC);
+}
+
+static void test_another_writer_stays_named_for_a_while(void **state)
+{
+	struct world *w = *state;
+	struct quota_status shown;
+
+	converge(w);
+	w->view.resource_quota.foreign_manager = STR("kubectl-edit");
+	decide(w);
+	shown = w->plan.status;
+	w->view.status = &shown;
+	w->view.resource_quota.foreign_manager = STR_NONE;
+	w->view.now_us += 10 * USEC_PER_SEC;
+	w->view.now_real_us += 10 * USEC_PER_SEC;
+	decide(w);
+	assert_condition(w, QUOTA_DRIFTED, CONDITION_TRUE, QUOTA_REASON_FOREIGN_WRITER);
+	assert_non_null(strstr(w->plan.status.conditions[QUOTA_DRIFTED].message, "kubectl-edit"));
+	assert_true(w->plan.look_again_us <= w->view.now_us + QUOTA_DRIFT_SHOWN_US);
+	w->view.now_real_us += QUOTA_DRIFT_SHOWN_US;
+	decide(w);
+	assert_condition(w, QUOTA_DRIFTED, CONDITION_FALSE, QUOTA_REASON_IN_SYNC);
+	assert_true(w->plan.look_again_us == TIME_NEVER);
 }
 
 static void test_transition_times_move_with_the_verdict_only(void **state)
@@ -542,6 +566,7 @@ int main(void)
 		TEST(test_an_invalid_quota_that_governs_allows_nothing),
 		TEST(test_defaults_become_a_limit_range_only_when_asked_for),
 		TEST(test_other_writers_and_wrong_sums_are_named),
+		TEST(test_another_writer_stays_named_for_a_while),
 		TEST(test_transition_times_move_with_the_verdict_only),
 		TEST(test_rows_in_use_stay_when_there_are_too_many),
 		TEST(test_long_words_are_cut_between_characters),
