@@ -131,7 +131,7 @@ void api_body_label_patch(struct buf *body, struct str uid, struct str key, stru
 	json_out_init(&out, body);
 	json_out_object(&out, NULL);
 	json_out_object(&out, "metadata");
-	json_out_string(&out, "uid", uid);
+	add_string(&out, "uid", uid);
 	json_out_object(&out, "labels");
 	json_out_key(&out, key);
 	if (str_empty(value))
