@@ -129,7 +129,7 @@ static size_t encode(int32_t character, char *at)
 size_t json_text_unescape(struct str raw, char *ret_text)
 {
 	const char *at = raw.data, *end = raw.data + raw.len;
-	int32_t character;
+	int32_t character = 0;
 	size_t len = 0;
 
 	while (at < end) {
