@@ -40,7 +40,7 @@ void api_body_lease(struct buf *body, const struct body_lease *lease);
 
 /*
  * JSON merge patch: sets label @key to @value, or removes it when @value is empty; with the uid as
- * precondition.
+ * precondition unless it is empty.
  */
 void api_body_label_patch(struct buf *body, struct str uid, struct str key, struct str value);
 

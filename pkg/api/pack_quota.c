@@ -72,9 +72,9 @@ static int check_gpu_memory(struct spec_pack *p)
 		return 0;
 	if (str_to_int64(text, 1, GIB, &bare))
 		return complain(p,
-				"spec.gpuMemory %" PRId64 " is that many bytes; with a unit it "
-				"would be %" PRId64 "Gi",
-				bare, bare);
+				"spec.gpuMemory %" PRId64 " means %" PRId64
+				" bytes; did you mean %" PRId64 "Gi?",
+				bare, bare, bare);
 	return complain(p, "spec.gpuMemory %.*s is less than 1Gi, the least there is",
 			STR_ARGS(shown(text)));
 }

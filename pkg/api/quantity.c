@@ -179,7 +179,7 @@ bool quantity_parse(struct str text, int64_t *ret_value)
 	struct scale scale = {0};
 	uint64_t magnitude = 0;
 
-	if (text.len > QUANTITY_TEXT_MAX)
+	if (str_empty(text) || text.len > QUANTITY_TEXT_MAX)
 		return false;
 	if (!take_number(&text, &number) || !read_scale(text, &scale))
 		return false;

@@ -35,7 +35,7 @@ struct wire_meta {
 
 #define WIRE_META_DELETION 6
 
-/* How the struct of every object begins, whatever its type: its metadata can be read through this. */
+/* How the struct of every object begins: its metadata can be read through this. */
 struct wire_object {
 	uint64_t present;
 	struct wire_meta meta;

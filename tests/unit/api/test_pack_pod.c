@@ -37,40 +37,40 @@ static void describe(const struct pod_facts *facts, struct buf *text)
 			   (long long)facts->overhead[k].count);
 }
 
+static const struct {
+	const char *name, *product;
+	size_t n_containers;
+	const char *gpus;
+} recorded_pods[] = {
+	{"pod.deployment-vllm", "NVIDIA-H100-80GB-HBM3", 1, "normal nvidia.com/gpu=2"},
+	{"pod.deployment-mig", "", 2, "normal nvidia.com/mig-1g.10gb=1"},
+	{"pod.deployment-mps", "NVIDIA-H100-80GB-HBM3-SHARED", 1, "normal nvidia.com/gpu=1"},
+	{"pod.deployment-cpu", "", 1, ""},
+	{"pod.statefulset-notebook", "", 1, "normal nvidia.com/gpu.shared=1"},
+	{"pod.job-finetune", "NVIDIA-A100-SXM4-40GB", 2,
+	 "init nvidia.com/gpu=8; normal nvidia.com/gpu=8"},
+	{"pod.job-amd", "AMD_Instinct_MI300X_OAM", 1, "normal amd.com/gpu=4"},
+	{"pod.cronjob-batch", "Tesla-T4", 1, "normal nvidia.com/gpu=1"},
+	{"pod.gang-coscheduling", "", 2, "normal nvidia.com/gpu=2"},
+	{"pod.gang-volcano", "", 1, "normal nvidia.com/gpu=8"},
+	{"pod.gang-leaderworkerset", "NVIDIA-H200", 1, "normal nvidia.com/gpu=8"},
+	{"pod.gang-jobset", "NVIDIA-H100-80GB-HBM3", 2, "normal nvidia.com/gpu=8"},
+	{"pod.gang-pytorchjob", "NVIDIA-A100-SXM4-40GB", 2, "normal nvidia.com/gpu=8"},
+	{"pod.hami", "", 1,
+	 "normal nvidia.com/gpu=1 nvidia.com/gpucores=25 nvidia.com/gpumem=10240"},
+	{"pod.dra-claim", "", 1, ""},
+	{"pod.sidecars", "NVIDIA-H100-80GB-HBM3", 5,
+	 "sidecar nvidia.com/gpu=1; init nvidia.com/gpu=4; normal nvidia.com/gpu=2"},
+	{"pod.overhead", "", 1, "normal nvidia.com/gpu=1; overhead nvidia.com/gpu=1"},
+	{"pod.terminating", "", 1, "normal nvidia.com/gpu=1"},
+};
+
 static void recorded_pods_ask_for_what_their_manifests_say(void **state)
 {
-	static const struct {
-		const char *name, *product;
-		size_t n_containers;
-		const char *gpus;
-	} pods[] = {
-		{"pod.deployment-vllm", "NVIDIA-H100-80GB-HBM3", 1, "normal nvidia.com/gpu=2"},
-		{"pod.deployment-mig", "", 2, "normal nvidia.com/mig-1g.10gb=1"},
-		{"pod.deployment-mps", "NVIDIA-H100-80GB-HBM3-SHARED", 1,
-		 "normal nvidia.com/gpu=1"},
-		{"pod.deployment-cpu", "", 1, ""},
-		{"pod.statefulset-notebook", "", 1, "normal nvidia.com/gpu.shared=1"},
-		{"pod.job-finetune", "NVIDIA-A100-SXM4-40GB", 2,
-		 "init nvidia.com/gpu=8; normal nvidia.com/gpu=8"},
-		{"pod.job-amd", "AMD_Instinct_MI300X_OAM", 1, "normal amd.com/gpu=4"},
-		{"pod.cronjob-batch", "Tesla-T4", 1, "normal nvidia.com/gpu=1"},
-		{"pod.gang-coscheduling", "", 2, "normal nvidia.com/gpu=2"},
-		{"pod.gang-volcano", "", 1, "normal nvidia.com/gpu=8"},
-		{"pod.gang-leaderworkerset", "NVIDIA-H200", 1, "normal nvidia.com/gpu=8"},
-		{"pod.gang-jobset", "NVIDIA-H100-80GB-HBM3", 2, "normal nvidia.com/gpu=8"},
-		{"pod.gang-pytorchjob", "NVIDIA-A100-SXM4-40GB", 2, "normal nvidia.com/gpu=8"},
-		{"pod.hami", "", 1,
-		 "normal nvidia.com/gpu=1 nvidia.com/gpucores=25 nvidia.com/gpumem=10240"},
-		{"pod.dra-claim", "", 1, ""},
-		{"pod.sidecars", "NVIDIA-H100-80GB-HBM3", 5,
-		 "sidecar nvidia.com/gpu=1; init nvidia.com/gpu=4; normal nvidia.com/gpu=2"},
-		{"pod.overhead", "", 1, "normal nvidia.com/gpu=1; overhead nvidia.com/gpu=1"},
-		{"pod.terminating", "", 1, "normal nvidia.com/gpu=1"},
-	};
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(pods); i++) {
+	for (i = 0; i < ARRAY_SIZE(recorded_pods); i++) {
 		struct arena arena CLEANUP(arena_clear);
 		struct buf text CLEANUP(buf_clear);
 		struct buf gpus CLEANUP(buf_clear);
@@ -82,20 +82,22 @@ static void recorded_pods_ask_for_what_their_manifests_say(void **state)
 		buf_init(&text, LIMIT_WATCH_FRAME);
 		buf_init(&gpus, 1024);
 		buf_add_cstr(&gpus, "");
-		recorded_decode(&wire_pod_schema, pods[i].name, &text, &arena, &wire);
+		recorded_decode(&wire_pod_schema, recorded_pods[i].name, &text, &arena, &wire);
 		if (api_pack_pod(&wire, &arena, &facts, &err) < 0)
-			fail_msg("%s: %s", pods[i].name, err.message);
+			fail_msg("%s: %s", recorded_pods[i].name, err.message);
 		describe(&facts, &gpus);
-		if (!str_equal(buf_str(&gpus), str_from(pods[i].gpus)))
-			fail_msg("%s: %.*s", pods[i].name, STR_ARGS(buf_str(&gpus)));
-		if (!str_equal(facts.product, str_from(pods[i].product)))
-			fail_msg("%s: product %.*s", pods[i].name, STR_ARGS(facts.product));
-		if (facts.n_containers != pods[i].n_containers)
-			fail_msg("%s: %zu containers", pods[i].name, facts.n_containers);
+		if (!str_equal(buf_str(&gpus), str_from(recorded_pods[i].gpus)))
+			fail_msg("%s: %.*s", recorded_pods[i].name, STR_ARGS(buf_str(&gpus)));
+		if (!str_equal(facts.product, str_from(recorded_pods[i].product)))
+			fail_msg("%s: product %.*s", recorded_pods[i].name,
+				 STR_ARGS(facts.product));
+		if (facts.n_containers != recorded_pods[i].n_containers)
+			fail_msg("%s: %zu containers", recorded_pods[i].name, facts.n_containers);
 		assert_int_equal(facts.uid.len, 36);
 		assert_int_not_equal(facts.resource_version, 0);
 		assert_true(facts.created_us > 1577836800000000);
-		assert_int_equal(facts.terminating, strcmp(pods[i].name, "pod.terminating") == 0);
+		assert_int_equal(facts.terminating,
+				 strcmp(recorded_pods[i].name, "pod.terminating") == 0);
 	}
 }
 

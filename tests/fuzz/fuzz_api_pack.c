@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes to facts, for every type: the first byte picks the type and the encoding, the rest is the
+ * object. What packs is then within the limits that the cache relies on.
+ */
+#include <stdlib.h>
+
+#include "api/pack.h"
+#include "base/limits.h"
+#include "codec/json.h"
+#include "codec/pb.h"
+
+union any_object {
+	uint64_t present;
+	struct wire_pod pod;
+	struct wire_node node;
+	struct wire_namespace namespace;
+	struct wire_resource_quota resource_quota;
+	struct wire_limit_range limit_range;
+	struct wire_gpu_memory_quota quota;
+};
+
+static void check(bool good)
+{
+	if (!good)
+		abort();
+}
+
+static void check_amounts(const struct resource_amount *amounts, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		check(amounts[i].count >= 0 && amounts[i].resource.len <= LIMIT_INTERNED_STRING);
+		check(i == 0 || str_compare(amounts[i - 1].resource, amounts[i].resource) < 0);
+	}
+}
+
+static void pack_pod(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct pod_facts facts;
+	size_t i;
+
+	if (api_pack_pod(&object->pod, arena, &facts, err) < 0)
+		return;
+	check(facts.n_containers <= LIMIT_CONTAINERS_PER_POD && facts.product.len <= LIMIT_NAME);
+	check_amounts(facts.overhead, facts.n_overhead);
+	for (i = 0; i < facts.n_containers; i++)
+		check_amounts(facts.containers[i].requests, facts.containers[i].n_requests);
+}
+
+static void pack_node(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct node_facts facts;
+	size_t i;
+
+	if (api_pack_node(&object->node, arena, &facts, err) < 0)
+		return;
+	check(facts.n_offers <= LIMIT_OFFERS_PER_NODE);
+	for (i = 0; i < facts.n_offers; i++) {
+		const struct device_offer *offer = &facts.offers[i];
+
+		check(offer->count > 0 && offer->product.len <= LIMIT_NAME);
+		check(offer->unit_memory > 0 || offer->unit_memory == AMOUNT_UNKNOWN);
+	}
+}
+
+static void pack_namespace(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct namespace_facts facts;
+
+	(void)arena;
+	if (api_pack_namespace(&object->namespace, &facts, err) == 0)
+		check(!str_empty(facts.name) && !str_empty(facts.uid));
+}
+
+static void pack_resource_quota(const union any_object *object, struct arena *arena,
+				struct error *err)
+{
+	struct resource_quota_facts facts;
+
+	if (api_pack_resource_quota(&object->resource_quota, arena, &facts, err) < 0)
+		return;
+	check_amounts(facts.hard, facts.n_hard);
+	check_amounts(facts.status_hard, facts.n_status_hard);
+}
+
+static void pack_limit_range(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct limit_range_facts facts;
+
+	if (api_pack_limit_range(&object->limit_range, arena, &facts, err) == 0)
+		check_amounts(facts.defaults, facts.n_defaults);
+}
+
+static void pack_quota(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct quota_facts facts;
+
+	if (api_pack_quota(&object->quota, arena, &facts, err) < 0)
+		return;
+	check(facts.status.n_rows <= LIMIT_STATUS_RESOURCES);
+	check(!facts.has_status || (facts.status.used >= 0 && facts.status.effective >= 0));
+	if (facts.invalid)
+		return;
+	check(facts.spec.gpu_memory >= GIB && facts.spec.pod_gpu_memory <= facts.spec.gpu_memory);
+	check(facts.spec.gpus >= 0 || facts.spec.gpus == AMOUNT_NONE);
+	check_amounts(facts.spec.caps, facts.spec.n_caps);
+	check_amounts(facts.spec.defaults, facts.spec.n_defaults);
+}
+
+static const struct {
+	const struct schema *schema;
+	void (*pack)(const union any_object *object, struct arena *arena, struct error *err);
+} types[] = {
+	{&wire_pod_schema, pack_pod},
+	{&wire_node_schema, pack_node},
+	{&wire_namespace_schema, pack_namespace},
+	{&wire_resource_quota_schema, pack_resource_quota},
+	{&wire_limit_range_schema, pack_limit_range},
+	{&wire_gpu_memory_quota_schema, pack_quota},
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct arena arena CLEANUP(arena_clear);
+	union any_object object;
+	struct error err = {0};
+	struct str bytes;
+	size_t type;
+	int rc;
+
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	if (size == 0)
+		return 0;
+	bytes = (struct str){(const char *)data + 1, size - 1};
+	type = (data[0] & 0x3f) % ARRAY_SIZE(types);
+	if (data[0] & 0x40)
+		rc = json_decode(types[type].schema, bytes, &arena, &object, &err);
+	else
+		rc = pb_decode(types[type].schema, bytes, &arena, &object, &err);
+	if (rc == 0)
+		types[type].pack(&object, &arena, &err);
+	return 0;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bodies of writes, byte for byte; ' stands for ". */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "api/body.h"
+#include "base/limits.h"
+#include "base/macros.h"
+
+static struct buf body;
+
+static int setup(void **state)
+{
+	(void)state;
+	buf_init(&body, LIMIT_JSON_OUTPUT);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	buf_clear(&body);
+	return 0;
+}
+
+static void assert_body(const char *wanted)
+{
+	size_t i;
+
+	assert_false(body.overflowed);
+	for (i = 0; i < body.len; i++)
+		if (body.data[i] == '"')
+			body.data[i] = '\'';
+	assert_string_equal(body.data, wanted);
+}
+
+#define OWNER \
+	(&(struct body_owner){STR("gpuqos.io/v1alpha1"), STR("GpuMemoryQuota"), STR("q"), STR("u")})
+#define OWNED                                                                           \
+	"'metadata':{'name':'gpuqos','namespace':'n','ownerReferences':[{'apiVersion':" \
+	"'gpuqos.io/v1alpha1','kind':'GpuMemoryQuota','name':'q','uid':'u','controller':true}]}"
+
+static void resource_quota_has_requests_keys(void **state)
+{
+	const struct resource_amount hard[] = {{STR("nvidia.com/gpu"), 4},
+					       {STR("nvidia.com/mig-1g.10gb"), 0}};
+
+	(void)state;
+	api_body_resource_quota(&body, STR("n"), OWNER, hard, ARRAY_SIZE(hard));
+	assert_body("{'apiVersion':'v1','kind':'ResourceQuota'," OWNED
+		    ",'spec':{'hard':{'requests.nvidia.com/gpu':'4',"
+		    "'requests.nvidia.com/mig-1g.10gb':'0'}}}");
+}
+
+static void resource_quota_may_be_empty(void **state)
+{
+	(void)state;
+	api_body_resource_quota(&body, STR("n"), OWNER, NULL, 0);
+	assert_body("{'apiVersion':'v1','kind':'ResourceQuota'," OWNED ",'spec':{'hard':{}}}");
+}
+
+static void a_name_longer_than_any_overflows(void **state)
+{
+	char name[LIMIT_INTERNED_STRING + 32];
+	struct resource_amount hard = {{name, sizeof(name)}, 1};
+
+	(void)state;
+	memset(name, 'x', sizeof(name));
+	api_body_resource_quota(&body, STR("n"), OWNER, &hard, 1);
+	assert_true(body.overflowed);
+}
+
+static void limit_range_has_limit_and_request_alike(void **state)
+{
+	const struct resource_amount defaults = {STR("nvidia.com/gpu"), 1};
+
+	(void)state;
+	api_body_limit_range(&body, STR("n"), OWNER, &defaults, 1);
+	assert_body("{'apiVersion':'v1','kind':'LimitRange'," OWNED
+		    ",'spec':{'limits':[{'type':'Container','default':{'nvidia.com/gpu':'1'},"
+		    "'defaultRequest':{'nvidia.com/gpu':'1'}}]}}");
+}
+
+static void namespace_gets_our_label_or_none(void **state)
+{
+	(void)state;
+	api_body_namespace(&body, STR("n"), STR("u"), true);
+	assert_body("{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'n','uid':'u',"
+		    "'labels':{'gpuqos.io/managed':'true'}}}");
+	buf_reset(&body);
+	api_body_namespace(&body, STR("n"), STR("u"), false);
+	assert_body("{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'n','uid':'u'}}");
+}
+
+static void label_patch_sets_or_removes(void **state)
+{
+	(void)state;
+	api_body_label_patch(&body, STR("u"), STR("gpuqos.io/role"), STR("leader"));
+	assert_body("{'metadata':{'uid':'u','labels':{'gpuqos.io/role':'leader'}}}");
+	buf_reset(&body);
+	api_body_label_patch(&body, STR("u"), STR("gpuqos.io/role"), STR(""));
+	assert_body("{'metadata':{'uid':'u','labels':{'gpuqos.io/role':null}}}");
+	buf_reset(&body);
+	api_body_label_patch(&body, STR(""), STR("a"), STR("b"));
+	assert_body("{'metadata':{'labels':{'a':'b'}}}");
+}
+
+static void lease_is_created_without_version_and_updated_with(void **state)
+{
+	struct body_lease lease = {
+		.namespace = STR("n"),
+		.name = STR("l"),
+		.holder = STR("h"),
+		.duration_s = 15,
+		.transitions = 2,
+		.acquire_us = 1767323045678901,
+		.renew_us = 1767323046000001,
+	};
+
+	(void)state;
+	api_body_lease(&body, &lease);
+	assert_body("{'apiVersion':'coordination.k8s.io/v1','kind':'Lease','metadata':{'name':'l',"
+		    "'namespace':'n'},'spec':{'holderIdentity':'h','leaseDurationSeconds':15,"
+		    "'acquireTime':'2026-01-02T03:04:05.678901Z',"
+		    "'renewTime':'2026-01-02T03:04:06.000001Z','leaseTransitions':2}}");
+	buf_reset(&body);
+	lease.resource_version = STR("42");
+	lease.holder = STR("");
+	lease.duration_s = 1;
+	api_body_lease(&body, &lease);
+	assert_body("{'apiVersion':'coordination.k8s.io/v1','kind':'Lease','metadata':{'name':'l',"
+		    "'namespace':'n','resourceVersion':'42'},'spec':{'holderIdentity':'',"
+		    "'leaseDurationSeconds':1,'acquireTime':'2026-01-02T03:04:05.678901Z',"
+		    "'renewTime':'2026-01-02T03:04:06.000001Z','leaseTransitions':2}}");
+}
+
+static struct body_event event_of(struct str note)
+{
+	return (struct body_event){
+		.namespace = STR("n"),
+		.name = STR("q.1"),
+		.regarding = {STR("gpuqos.io/v1alpha1"), STR("GpuMemoryQuota"), STR("n"), STR("q"),
+			      STR("u")},
+		.type = STR("Warning"),
+		.reason = STR("OverLimit"),
+		.action = STR("Freeze"),
+		.note = note,
+		.controller = STR("gpuqos.io/controller"),
+		.instance = STR("pod-1"),
+		.event_us = 1767323045678901,
+	};
+}
+
+#define EVENT_HEAD                                                                                 \
+	"{'apiVersion':'events.k8s.io/v1','kind':'Event','metadata':{'name':'q.1','namespace':"    \
+	"'n'},'regarding':{'apiVersion':'gpuqos.io/v1alpha1','kind':'GpuMemoryQuota','namespace':" \
+	"'n','name':'q','uid':'u'},'type':'Warning','reason':'OverLimit','action':'Freeze',"
+#define EVENT_TAIL                                                                              \
+	"'reportingController':'gpuqos.io/controller','reportingInstance':'pod-1','eventTime':" \
+	"'2026-01-02T03:04:05.678901Z'"
+
+static void event_has_what_the_server_demands(void **state)
+{
+	struct body_event event = event_of(STR("a \t note"));
+
+	(void)state;
+	api_body_event(&body, &event);
+	assert_body(EVENT_HEAD "'note':'a \\t note'," EVENT_TAIL "}");
+	buf_reset(&body);
+	event.series_count = 2;
+	event.series_last_us = 1767323046000000;
+	api_body_event(&body, &event);
+	assert_body(EVENT_HEAD "'note':'a \\t note'," EVENT_TAIL
+			       ",'series':{'count':2,'lastObservedTime':"
+			       "'2026-01-02T03:04:06.000000Z'}}");
+	buf_reset(&body);
+	api_body_event_series(&body, 3, 1767323046000000);
+	assert_body("{'series':{'count':3,'lastObservedTime':'2026-01-02T03:04:06.000000Z'}}");
+}
+
+/* The server counts bytes, and half a character would be no text. */
+static void a_long_note_is_cut_between_characters(void **state)
+{
+	char note[LIMIT_EVENT_NOTE + 8];
+	struct body_event event;
+
+	(void)state;
+	memset(note, 'x', sizeof(note));
+	note[LIMIT_EVENT_NOTE - 2] = '\xe2';
+	note[LIMIT_EVENT_NOTE - 1] = '\x82';
+	note[LIMIT_EVENT_NOTE] = '\xac';
+	event = event_of((struct str){note, sizeof(note)});
+	api_body_event(&body, &event);
+	note[LIMIT_EVENT_NOTE - 2] = '\0';
+	assert_non_null(strstr(body.data, note));
+	assert_null(strstr(body.data, "\xe2"));
+	assert_null(strstr(body.data, "\xef\xbf\xbd"));
+}
+
+static void removals_name_the_object_they_mean(void **state)
+{
+	(void)state;
+	api_body_delete(&body, STR("u"));
+	assert_body("{'apiVersion':'v1','kind':'DeleteOptions','preconditions':{'uid':'u'}}");
+	buf_reset(&body);
+	api_body_delete(&body, STR(""));
+	assert_body("{'apiVersion':'v1','kind':'DeleteOptions'}");
+	buf_reset(&body);
+	api_body_eviction(&body, STR("n"), STR("p"), STR("u"), 30);
+	assert_body("{'apiVersion':'policy/v1','kind':'Eviction','metadata':{'name':'p',"
+		    "'namespace':'n'},'deleteOptions':{'gracePeriodSeconds':30,"
+		    "'preconditions':{'uid':'u'}}}");
+	buf_reset(&body);
+	api_body_eviction(&body, STR("n"), STR("p"), STR("u"), -1);
+	assert_body("{'apiVersion':'policy/v1','kind':'Eviction','metadata':{'name':'p',"
+		    "'namespace':'n'},'deleteOptions':{'preconditions':{'uid':'u'}}}");
+}
+
+static void status_has_all_amounts_rows_and_conditions(void **state)
+{
+	const struct quota_row row = {STR("nvidia.com/gpu"), STR("T4"), 15 * GIB, 2, 4,
+				      DEVICE_WHOLE};
+	struct quota_status status = {
+		.observed_generation = 3,
+		.effective = 60 * GIB,
+		.used = 30 * GIB,
+		.used_percent = 50,
+		.gpus_used = 2,
+		.pods = 1,
+		.rows = &row,
+		.n_rows = 1,
+	};
+	struct condition *ready = &status.conditions[QUOTA_READY];
+
+	(void)state;
+	ready->status = CONDITION_TRUE;
+	ready->reason = QUOTA_REASON_ENFORCED;
+	ready->since_us = 1767323045000000;
+	snprintf(ready->message, sizeof(ready->message), "all \"good\"");
+	api_body_quota_status(&body, STR("n"), STR("q"), STR("u"), &status);
+	assert_non_null(strstr(
+		body.data,
+		"{\"apiVersion\":\"gpuqos.io/v1alpha1\",\"kind\":\"GpuMemoryQuota\",\"metadata\":"
+		"{\"name\":\"q\",\"namespace\":\"n\",\"uid\":\"u\"},\"status\":{"
+		"\"observedGeneration\":3,\"effective\":\"60Gi\",\"used\":\"30Gi\",\"lent\":\"0\","
+		"\"borrowed\":\"0\",\"live\":\"0\",\"usedPercent\":50,\"pods\":1,\"gpus\":2,"
+		"\"resources\":[{\"name\":\"nvidia.com/gpu\",\"product\":\"T4\",\"unitMemory\":"
+		"\"15Gi\",\"sharing\":\"None\",\"used\":2,\"hard\":4}],\"conditions\":["
+		"{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Enforced\",\"message\":"
+		"\"all \\\"good\\\"\",\"lastTransitionTime\":\"2026-01-02T03:04:05Z\","
+		"\"observedGeneration\":3},{\"type\":\"Accepted\","));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(resource_quota_has_requests_keys),
+		TEST(resource_quota_may_be_empty),
+		TEST(a_name_longer_than_any_overflows),
+		TEST(limit_range_has_limit_and_request_alike),
+		TEST(namespace_gets_our_label_or_none),
+		TEST(label_patch_sets_or_removes),
+		TEST(lease_is_created_without_version_and_updated_with),
+		TEST(event_has_what_the_server_demands),
+		TEST(a_long_note_is_cut_between_characters),
+		TEST(removals_name_the_object_they_mean),
+		TEST(status_has_all_amounts_rows_and_conditions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

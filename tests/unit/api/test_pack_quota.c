@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GpuMemoryQuotas: what their specs mean, why some cannot be used, and their status read back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "api/body.h"
+#include "api/pack.h"
+#include "base/limits.h"
+#include "base/macros.h"
+#include "codec/json.h"
+#include "recorded.h"
+
+static void pack(const char *spec, struct arena *arena, struct quota_facts *ret_facts)
+{
+	struct wire_gpu_memory_quota wire;
+	struct error err = {0};
+	char json[2048];
+
+	snprintf(json, sizeof(json),
+		 "{'metadata':{'name':'q','namespace':'n','uid':'u'},'spec':%s}", spec);
+	sample_decode(&wire_gpu_memory_quota_schema, json, arena, &wire);
+	if (api_pack_quota(&wire, arena, ret_facts, &err) < 0)
+		fail_msg("%s: %s", spec, err.message);
+}
+
+static void a_spec_is_read_whole(void **state)
+{
+	struct arena arena CLEANUP(arena_clear);
+	struct quota_facts facts;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	pack("{'gpuMemory':'320Gi','gpus':4,'resources':{'nvidia.com/mig-1g.10gb':7,"
+	     "'amd.com/gpu':'2'},'perPod':{'gpuMemory':'160Gi','gpus':2},"
+	     "'containerDefaults':{'nvidia.com/gpu':1,'rdma/hca':'1'},'onShrink':'Freeze',"
+	     "'releaseOn':'Deletion','enforcement':'Enforce'}",
+	     &arena, &facts);
+	assert_null(facts.invalid);
+	assert_false(facts.has_status);
+	assert_int_equal(facts.spec.gpu_memory, 320 * GIB);
+	assert_int_equal(facts.spec.gpus, 4);
+	assert_int_equal(facts.spec.pod_gpu_memory, 160 * GIB);
+	assert_int_equal(facts.spec.pod_gpus, 2);
+	assert_int_equal(facts.spec.n_caps, 2);
+	assert_true(str_equal(facts.spec.caps[0].resource, STR("amd.com/gpu")));
+	assert_int_equal(facts.spec.caps[0].count, 2);
+	assert_true(str_equal(facts.spec.caps[1].resource, STR("nvidia.com/mig-1g.10gb")));
+	assert_int_equal(facts.spec.caps[1].count, 7);
+	assert_int_equal(facts.spec.n_defaults, 2);
+	assert_true(str_equal(facts.spec.defaults[1].resource, STR("rdma/hca")));
+}
+
+static void what_is_left_out_is_no_limit(void **state)
+{
+	struct arena arena CLEANUP(arena_clear);
+	struct quota_facts facts;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	pack("{'gpuMemory':'1Gi'}", &arena, &facts);
+	assert_null(facts.invalid);
+	assert_int_equal(facts.spec.gpu_memory, GIB);
+	assert_int_equal(facts.spec.gpus, AMOUNT_NONE);
+	assert_int_equal(facts.spec.pod_gpu_memory, AMOUNT_NONE);
+	assert_int_equal(facts.spec.pod_gpus, AMOUNT_NONE);
+	assert_int_equal(facts.spec.n_caps, 0);
+	assert_int_equal(facts.spec.n_defaults, 0);
+
+	pack("{'gpuMemory':1073741824,'gpus':0,'perPod':{'gpus':0}}", &arena, &facts);
+	assert_null(facts.invalid);
+	assert_int_equal(facts.spec.gpu_memory, GIB);
+	assert_int_equal(facts.spec.gpus, 0);
+	assert_int_equal(facts.spec.pod_gpus, 0);
+}
+
+static const struct {
+	const char *spec, *invalid;
+} unusable[] = {
+	{"{}", "spec.gpuMemory is missing; say how much GPU memory the namespace may hold, "
+	       "such as 320Gi"},
+	{"{'gpuMemory':'lots'}",
+	 "spec.gpuMemory \"lots\" is no amount of memory; write it like 320Gi"},
+	{"{'gpuMemory':'9Ei'}",
+	 "spec.gpuMemory \"9Ei\" is no amount of memory; write it like 320Gi"},
+	{"{'gpuMemory':''}", "spec.gpuMemory \"\" is no amount of memory; write it like 320Gi"},
+	{"{'gpuMemory':'0'}", "spec.gpuMemory 0 must be more than 0"},
+	{"{'gpuMemory':'-4Gi'}", "spec.gpuMemory -4Gi must be more than 0"},
+	{"{'gpuMemory':320}", "spec.gpuMemory 320 means 320 bytes; did you mean 320Gi?"},
+	{"{'gpuMemory':'320Mi'}", "spec.gpuMemory 320Mi is less than 1Gi, the least there is"},
+	{"{'gpuMemory':'4Gi','gpus':-1}", "spec.gpus -1 must be 0 or more"},
+	{"{'gpuMemory':'4Gi','perPod':{'gpus':-2}}", "spec.perPod.gpus -2 must be 0 or more"},
+	{"{'gpuMemory':'4Gi','perPod':{'gpuMemory':'x'}}",
+	 "spec.perPod.gpuMemory \"x\" is no amount of memory; write it like 320Gi"},
+	{"{'gpuMemory':'4Gi','perPod':{'gpuMemory':'0'}}",
+	 "spec.perPod.gpuMemory 0 must be more than 0"},
+	{"{'gpuMemory':'4Gi','perPod':{'gpuMemory':'5Gi'}}",
+	 "spec.perPod.gpuMemory 5Gi is more than spec.gpuMemory 4Gi"},
+	{"{'gpuMemory':'4Gi','resources':{'cpu':'1'}}",
+	 "spec.resources: cpu is no extended resource; those are written domain/name, such "
+	 "as nvidia.com/gpu"},
+	{"{'gpuMemory':'4Gi','resources':{'rdma/hca':'1'}}",
+	 "spec.resources: rdma/hca is no GPU resource that is known"},
+	{"{'gpuMemory':'4Gi','resources':{'nvidia.com/gpu':'1.5'}}",
+	 "spec.resources: nvidia.com/gpu must be a whole number, 0 or more, not \"1.5\""},
+	{"{'gpuMemory':'4Gi','resources':{'nvidia.com/gpu':'-1'}}",
+	 "spec.resources: nvidia.com/gpu must be a whole number, 0 or more, not \"-1\""},
+	{"{'gpuMemory':'4Gi','containerDefaults':{'nvidia.com/gpu':'one'}}",
+	 "spec.containerDefaults: nvidia.com/gpu must be a whole number, 0 or more, not "
+	 "\"one\""},
+	{"{'gpuMemory':'4Gi','containerDefaults':{'/x':'1'}}",
+	 "spec.containerDefaults: /x is no extended resource; those are written "
+	 "domain/name, such as nvidia.com/gpu"},
+	{"{'gpuMemory':'4Gi','onShrink':'Drain'}",
+	 "spec.onShrink Drain is not known to this version; it may be Freeze"},
+	{"{'gpuMemory':'4Gi','releaseOn':'Terminal'}",
+	 "spec.releaseOn Terminal is not known to this version; it may be Deletion"},
+	{"{'gpuMemory':'4Gi','enforcement':'DryRun'}",
+	 "spec.enforcement DryRun is not known to this version; it may be Enforce"},
+	{"{'gpuMemory':"
+	 "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'}",
+	 "spec.gpuMemory "
+	 "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\" is no amount "
+	 "of memory; write it like 320Gi"},
+};
+
+static void an_unusable_spec_says_why(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(unusable); i++) {
+		struct arena arena CLEANUP(arena_clear);
+		struct quota_facts facts;
+
+		arena_init(&arena, LIMIT_DECODE_ARENA);
+		pack(unusable[i].spec, &arena, &facts);
+		if (!facts.invalid || strcmp(facts.invalid, unusable[i].invalid) != 0)
+			fail_msg("%s: %s", unusable[i].spec,
+				 facts.invalid ? facts.invalid : "valid");
+	}
+}
+
+static void a_recorded_status_is_read_back(void **state)
+{
+	struct arena arena CLEANUP(arena_clear);
+	struct buf text CLEANUP(buf_clear);
+	struct wire_gpu_memory_quota wire;
+	struct quota_facts facts;
+	struct error err = {0};
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	buf_init(&text, LIMIT_WATCH_FRAME);
+	recorded_decode(&wire_gpu_memory_quota_schema, "gpumemoryquota.status", &text, &arena,
+			&wire);
+	assert_int_equal(api_pack_quota(&wire, &arena, &facts, &err), 0);
+	assert_null(facts.invalid);
+	assert_true(facts.has_status);
+	assert_int_equal(facts.generation, 1);
+	assert_int_equal(facts.status.effective, 320 * GIB);
+	assert_int_equal(facts.status.used, 163118 * MIB);
+	assert_int_equal(facts.status.n_rows, 1);
+	assert_int_equal(facts.status.rows[0].unit_memory, 81559 * MIB);
+	assert_int_equal(facts.status.conditions[QUOTA_READY].status, CONDITION_TRUE);
+	assert_int_equal(facts.status.conditions[QUOTA_READY].since_us, 1767323045000000);
+	assert_int_equal(facts.status.conditions[QUOTA_DRIFTED].status, CONDITION_UNKNOWN);
+
+	buf_reset(&text);
+	recorded_decode(&wire_gpu_memory_quota_schema, "gpumemoryquota.new", &text, &arena, &wire);
+	assert_int_equal(api_pack_quota(&wire, &arena, &facts, &err), 0);
+	assert_false(facts.has_status);
+}
+
+static void unreadable_status_counts_as_none(void **state)
+{
+	static const struct {
+		const char *status;
+		bool readable;
+	} cases[] = {
+#define AMOUNTS "'effective':'1Gi','used':'0','lent':'0','borrowed':'0','live':'0'"
+		{"{" AMOUNTS "}", true},
+		{"{}", false},
+		{"{'effective':'x','used':'0','lent':'0','borrowed':'0','live':'0'}", false},
+		{"{" AMOUNTS ",'pods':-1}", false},
+		{"{" AMOUNTS ",'resources':[{'product':'p'}]}", false},
+		{"{" AMOUNTS ",'resources':[{'name':'a/b','used':-1}]}", false},
+		{"{" AMOUNTS ",'resources':[{'name':'a/b','unitMemory':'-1'}]}", false},
+		{"{" AMOUNTS ",'resources':[{'name':'a/b'}]}", true},
+		{"{" AMOUNTS ",'conditions':[{'type':'Later','reason':'Enforced'},"
+		 "{'type':'Ready','reason':'Later','status':'True'}]}",
+		 true},
+	};
+	struct arena arena CLEANUP(arena_clear);
+	struct quota_facts facts;
+	char spec[1024];
+	size_t i;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(spec, sizeof(spec), "{'gpuMemory':'1Gi'},'status':%s", cases[i].status);
+		pack(spec, &arena, &facts);
+		if (facts.has_status != cases[i].readable)
+			fail_msg("%s", cases[i].status);
+		assert_int_equal(facts.status.conditions[QUOTA_READY].status, CONDITION_UNKNOWN);
+	}
+}
+
+static void fill_status(struct quota_status *status, const struct quota_row *rows, size_t n_rows)
+{
+	int i;
+
+	*status = (struct quota_status){
+		.observed_generation = 7,
+		.effective = 320 * GIB,
+		.used = 12345,
+		.lent = 1,
+		.borrowed = 2 * GIB,
+		.live = 3 * MIB,
+		.gpus_used = 4,
+		.used_percent = 101,
+		.pods = 5,
+		.rows = rows,
+		.n_rows = n_rows,
+	};
+	for (i = 0; i < QUOTA_CONDITION_COUNT; i++) {
+		status->conditions[i].status = (enum condition_status)(i % 3);
+		status->conditions[i].reason = (enum quota_reason)i;
+		status->conditions[i].since_us = 1767323045000000 + i * 1000000;
+		snprintf(status->conditions[i].message, QUOTA_MESSAGE_SIZE, "line \"%d\"\n", i);
+	}
+}
+
+static void assert_status_equal(const struct quota_status *a, const struct quota_status *b)
+{
+	size_t i;
+
+	assert_int_equal(a->observed_generation, b->observed_generation);
+	assert_int_equal(a->effective, b->effective);
+	assert_int_equal(a->used, b->used);
+	assert_int_equal(a->lent, b->lent);
+	assert_int_equal(a->borrowed, b->borrowed);
+	assert_int_equal(a->live, b->live);
+	assert_int_equal(a->gpus_used, b->gpus_used);
+	assert_int_equal(a->used_percent, b->used_percent);
+	assert_int_equal(a->pods, b->pods);
+	assert_int_equal(a->n_rows, b->n_rows);
+	for (i = 0; i < a->n_rows; i++) {
+		assert_true(str_equal(a->rows[i].resource, b->rows[i].resource));
+		assert_true(str_equal(a->rows[i].product, b->rows[i].product));
+		assert_int_equal(a->rows[i].unit_memory, b->rows[i].unit_memory);
+		assert_int_equal(a->rows[i].used, b->rows[i].used);
+		assert_int_equal(a->rows[i].hard, b->rows[i].hard);
+		assert_int_equal(a->rows[i].sharing, b->rows[i].sharing);
+	}
+	for (i = 0; i < QUOTA_CONDITION_COUNT; i++) {
+		assert_int_equal(a->conditions[i].status, b->conditions[i].status);
+		assert_int_equal(a->conditions[i].reason, b->conditions[i].reason);
+		assert_int_equal(a->conditions[i].since_us, b->conditions[i].since_us);
+		assert_string_equal(a->conditions[i].message, b->conditions[i].message);
+	}
+}
+
+/* What is written is read back the same: else it would be written again and again. */
+static void a_written_status_is_read_back_the_same(void **state)
+{
+	static const struct quota_row rows[] = {
+		{{"nvidia.com/gpu", sizeof("nvidia.com/gpu") - 1},
+		 {"", sizeof("") - 1},
+		 AMOUNT_UNKNOWN,
+		 1,
+		 0,
+		 DEVICE_OTHER},
+		{{"nvidia.com/gpu", sizeof("nvidia.com/gpu") - 1},
+		 {"NVIDIA-H200", sizeof("NVIDIA-H200") - 1},
+		 143771 * MIB,
+		 0,
+		 2,
+		 DEVICE_WHOLE},
+		{{"nvidia.com/gpu.shared", sizeof("nvidia.com/gpu.shared") - 1},
+		 {"T4", sizeof("T4") - 1},
+		 1,
+		 3,
+		 4,
+		 DEVICE_TIME_SLICED},
+		{{"nvidia.com/mig-1g.5gb", sizeof("nvidia.com/mig-1g.5gb") - 1},
+		 {"A", sizeof("A") - 1},
+		 4864 * MIB,
+		 5,
+		 6,
+		 DEVICE_MIG},
+		{{"nvidia.com/x", sizeof("nvidia.com/x") - 1},
+		 {"A", sizeof("A") - 1},
+		 8,
+		 5,
+		 6,
+		 DEVICE_MPS},
+	};
+	struct arena arena CLEANUP(arena_clear);
+	struct buf body CLEANUP(buf_clear);
+	struct wire_gpu_memory_quota wire;
+	struct quota_status status;
+	struct quota_facts facts;
+	struct error err = {0};
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	buf_init(&body, LIMIT_JSON_OUTPUT);
+	fill_status(&status, rows, ARRAY_SIZE(rows));
+	api_body_quota_status(&body, STR("n"), STR("q"), STR("u"), &status);
+	assert_false(body.overflowed);
+	if (json_decode(&wire_gpu_memory_quota_schema, buf_str(&body), &arena, &wire, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(api_pack_quota(&wire, &arena, &facts, &err), 0);
+	assert_true(facts.has_status);
+	assert_status_equal(&facts.status, &status);
+}
+
+static void a_quota_without_uid_is_an_error(void **state)
+{
+	struct arena arena CLEANUP(arena_clear);
+	struct wire_gpu_memory_quota wire;
+	struct quota_facts facts;
+	struct error err = {0};
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	sample_decode(&wire_gpu_memory_quota_schema, "{'metadata':{'name':'q','namespace':'n'}}",
+		      &arena, &wire);
+	assert_int_equal(api_pack_quota(&wire, &arena, &facts, &err), -1);
+	assert_string_equal(err.message, "GpuMemoryQuota n/q: has no uid");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_spec_is_read_whole),
+		cmocka_unit_test(what_is_left_out_is_no_limit),
+		cmocka_unit_test(an_unusable_spec_says_why),
+		cmocka_unit_test(a_recorded_status_is_read_back),
+		cmocka_unit_test(unreadable_status_counts_as_none),
+		cmocka_unit_test(a_written_status_is_read_back_the_same),
+		cmocka_unit_test(a_quota_without_uid_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
