@@ -59,5 +59,8 @@ format: ## reformat the C files in place
 demo: ## play the product on a real control plane (KEEP=1 leaves it up)
 	@hack/demo
 
+image: all ## make a container image, build/gpuqos-controller.tar (needs buildah)
+	@hack/image build/bin/gpuqos-controller build/gpuqos-controller.tar
+
 clean: ## remove build/
 	rm -rf build
