@@ -29,7 +29,7 @@ include mk/toolchain.mk
 include mk/rules.mk
 include mk/tests.mk
 
-.PHONY: help all programs install clean lint format demo
+.PHONY: help all programs install clean lint format demo image
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
