@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The leader's label, over an API server that answers when the test says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "controller/leader_label.h"
+#include "lib/fake_kube.h"
+
+struct world {
+	struct manual_clock clock;
+	struct loop *loop;
+	struct kube_client *client;
+	struct leader_label *label;
+	bool leads;
+	int retired;
+};
+
+static bool may_send(void *context, int64_t now_us UNUSED)
+{
+	return ((struct world *)context)->leads;
+}
+
+static int setup(void **state)
+{
+	struct world *w = mem_alloc(sizeof(*w));
+
+	manual_clock_init(&w->clock, USEC_PER_SEC, USEC_PER_SEC);
+	w->loop = loop_new(&w->clock.clock);
+	w->client = fake_kube_new(w->loop);
+	w->leads = true;
+	kube_client_set_fence(w->client, may_send, w);
+	w->label = leader_label_new(w->client, STR("system"), STR("me"), NULL);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	leader_label_free(w->label);
+	kube_client_free(w->client);
+	loop_free(w->loop);
+	mem_free(w);
+	return 0;
+}
+
+static void pass(struct world *w, int64_t us)
+{
+	manual_clock_advance(&w->clock, us);
+	fake_kube_settle(w->client);
+}
+
+/* Answers the list that is asked for with these pods; NULL for none. */
+static void answer_list(struct world *w, const char *first, const char *second)
+{
+	const char *const names[] = {first, second};
+	char pod[128];
+
+	assert_int_equal(fake_kube_open(w->client), 1);
+	assert_string_equal(fake_kube_what(fake_kube_first(w->client)), "LIST pods system/");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(pod, sizeof(pod), "{\"metadata\":{\"name\":\"%s\"}}",
+			 names[i] ? names[i] : "");
+		if (names[i])
+			assert_true(fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, pod));
+	}
+	fake_kube_answer(fake_kube_first(w->client), "");
+	fake_kube_settle(w->client);
+}
+
+static void answer_patch(struct world *w, const char *what, const char *text)
+{
+	struct kube_call *call = fake_kube_first(w->client);
+
+	assert_int_equal(fake_kube_open(w->client), 1);
+	assert_string_equal(fake_kube_what(call), what);
+	if (!strstr(fake_kube_body(call), text))
+		fail_msg("no %s in %s", text, fake_kube_body(call));
+	fake_kube_answer(call, "{}");
+	fake_kube_settle(w->client);
+}
+
+#define ON  "\"gpuqos.io/role\":\"leader\""
+#define OFF "\"gpuqos.io/role\":null"
+
+static void lead(struct world *w)
+{
+	leader_label_lead(w->label);
+	fake_kube_settle(w->client);
+}
+
+static void on_retired(void *context)
+{
+	((struct world *)context)->retired++;
+}
+
+static void retire(struct world *w)
+{
+	leader_label_retire(w->label, on_retired, w);
+	fake_kube_settle(w->client);
+}
+
+static void a_new_leader_takes_it_off_others_before_it_takes_it(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	answer_list(w, "old", "older");
+	answer_patch(w, "PATCH pods system/old", OFF);
+	pass(w, USEC_PER_SEC);
+	answer_list(w, "older", NULL);
+	answer_patch(w, "PATCH pods system/older", OFF);
+	pass(w, USEC_PER_SEC);
+	answer_list(w, NULL, NULL);
+	answer_patch(w, "PATCH pods system/me", ON);
+	assert_int_equal(fake_kube_open(w->client), 0);
+}
+
+static void one_that_has_it_looks_again_from_time_to_time(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	answer_list(w, "me", NULL);
+	assert_int_equal(fake_kube_open(w->client), 0);
+	pass(w, USEC_PER_MIN);
+	answer_list(w, "me", "thief");
+	answer_patch(w, "PATCH pods system/thief", OFF);
+}
+
+static void a_failure_is_tried_again(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	fake_kube_fail(fake_kube_first(w->client), ERROR_UNAVAILABLE, 503);
+	pass(w, 3 * USEC_PER_SEC);
+	answer_list(w, NULL, NULL);
+	fake_kube_fail(fake_kube_first(w->client), ERROR_CONFLICT, 409);
+	pass(w, 3 * USEC_PER_SEC);
+	answer_list(w, NULL, NULL);
+	answer_patch(w, "PATCH pods system/me", ON);
+}
+
+static void who_lost_the_lease_asks_and_writes_nothing(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	leader_label_lost(w->label);
+	pass(w, 5 * USEC_PER_MIN);
+	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_made(w->client), 1);
+}
+
+static void a_patch_that_waits_is_refused_without_the_lease(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	w->leads = false;
+	answer_list(w, "old", NULL);
+	assert_int_equal(fake_kube_fenced(w->client), 1);
+	assert_int_equal(fake_kube_open(w->client), 0);
+}
+
+static void a_retiring_leader_takes_it_off_and_says_so(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	answer_list(w, "me", NULL);
+	retire(w);
+	assert_int_equal(w->retired, 0);
+	answer_patch(w, "PATCH pods system/me", OFF);
+	assert_int_equal(w->retired, 1);
+	pass(w, 5 * USEC_PER_MIN);
+	assert_int_equal(fake_kube_open(w->client), 0);
+}
+
+static void a_retirement_that_fails_says_so_too(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	retire(w);
+	assert_in_range(fake_kube_timeout(fake_kube_first(w->client)), 1, 3 * USEC_PER_SEC);
+	fake_kube_fail(fake_kube_first(w->client), ERROR_TIMEOUT, 0);
+	assert_int_equal(w->retired, 1);
+}
+
+static void losing_the_lease_ends_a_retirement(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	retire(w);
+	w->leads = false;
+	kube_client_fence(w->client);
+	leader_label_lost(w->label);
+	fake_kube_settle(w->client);
+	assert_int_equal(w->retired, 1);
+}
+
+/* What leaks or is used afterwards, the sanitizers tell. */
+static void it_may_be_freed_while_it_asks(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	leader_label_free(w->label);
+	w->label = NULL;
+	fake_kube_settle(w->client);
+	assert_int_equal(fake_kube_open(w->client), 0);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(a_new_leader_takes_it_off_others_before_it_takes_it),
+		CASE(one_that_has_it_looks_again_from_time_to_time),
+		CASE(a_failure_is_tried_again),
+		CASE(who_lost_the_lease_asks_and_writes_nothing),
+		CASE(a_patch_that_waits_is_refused_without_the_lease),
+		CASE(a_retiring_leader_takes_it_off_and_says_so),
+		CASE(a_retirement_that_fails_says_so_too),
+		CASE(losing_the_lease_ends_a_retirement),
+		CASE(it_may_be_freed_while_it_asks),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

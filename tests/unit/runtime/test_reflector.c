@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A reflector over an API server that answers when the test says so: the store it keeps, and what
+ * the sink is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "api/wire.h"
+#include "base/mem.h"
+#include "lib/fake_kube.h"
+#include "runtime/reflector.h"
+
+struct world {
+	struct manual_clock clock;
+	struct loop *loop;
+	struct kube_client *client;
+	struct reflector *reflector;
+	char log[512]; /* what the sink was told, in order */
+	int synced;
+	bool refuses;
+};
+
+static void note(struct world *w, const char *what, struct str name)
+{
+	size_t len = strlen(w->log);
+
+	snprintf(w->log + len, sizeof(w->log) - len, "%s%s%.*s", len ? " " : "", what,
+		 STR_ARGS(name));
+}
+
+static void on_begin(void *context)
+{
+	note(context, "begin", STR_NONE);
+}
+
+static void on_end(void *context)
+{
+	note(context, "end", STR_NONE);
+}
+
+static void on_abort(void *context)
+{
+	note(context, "abort", STR_NONE);
+}
+
+static int on_apply(void *context, const void *object, struct arena *arena UNUSED,
+		    struct error *err)
+{
+	struct world *w = context;
+
+	if (w->refuses)
+		return error_set(err, ERROR_INVALID, "as the test wished");
+	note(w, "+", ((const struct wire_object *)object)->meta.name);
+	return 0;
+}
+
+static int on_remove(void *context, const void *object, struct arena *arena UNUSED,
+		     struct error *err UNUSED)
+{
+	note(context, "-", ((const struct wire_object *)object)->meta.name);
+	return 0;
+}
+
+static void on_synced(void *context)
+{
+	((struct world *)context)->synced++;
+}
+
+static int setup(void **state)
+{
+	struct world *w = mem_alloc(sizeof(*w));
+
+	manual_clock_init(&w->clock, 1000 * USEC_PER_SEC, 0);
+	w->loop = loop_new(&w->clock.clock);
+	w->client = fake_kube_new(w->loop);
+	w->reflector = reflector_new(w->client, &(struct reflector_options){
+							.type = &api_namespaces,
+							.sink = {on_begin, on_end, on_abort,
+								 on_apply, on_remove, on_synced, w},
+							.seed = 7,
+						});
+	reflector_start(w->reflector);
+	fake_kube_settle(w->client);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	reflector_free(w->reflector);
+	kube_client_free(w->client);
+	loop_free(w->loop);
+	mem_free(w);
+	return 0;
+}
+
+/* Back-offs are over after it. */
+static void pass(struct world *w)
+{
+	manual_clock_advance(&w->clock, USEC_PER_MIN);
+	fake_kube_settle(w->client);
+}
+
+static const char *object(const char *name, int version)
+{
+	static char text[256];
+
+	snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":\"%d\"}}",
+		 name, version);
+	return text;
+}
+
+static bool event(struct world *w, const char *type, const char *name, int version)
+{
+	char text[512];
+	bool goes_on;
+
+	snprintf(text, sizeof(text), "{\"type\":\"%s\",\"object\":%s}", type,
+		 object(name, version));
+	goes_on = fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, text);
+	fake_kube_settle(w->client);
+	return goes_on;
+}
+
+static void end_of_initial_events(struct world *w, int version)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"%d\","
+		 "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}",
+		 version);
+	assert_true(fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, text));
+	fake_kube_settle(w->client);
+}
+
+static void error_event(struct world *w, int code, const char *reason)
+{
+	char text[256];
+
+	snprintf(
+		text, sizeof(text),
+		"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":%d,\"reason\":\"%s\"}}",
+		code, reason);
+	assert_false(fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, text));
+	fake_kube_settle(w->client);
+}
+
+static void fail_request(struct world *w, enum error_kind kind, int status)
+{
+	fake_kube_fail(fake_kube_first(w->client), kind, status);
+	fake_kube_settle(w->client);
+}
+
+static void assert_asks(struct world *w, const char *what, const char *from)
+{
+	assert_int_equal(fake_kube_open(w->client), 1);
+	assert_string_equal(fake_kube_what(fake_kube_first(w->client)), what);
+	assert_string_equal(fake_kube_from(fake_kube_first(w->client)), from);
+}
+
+static void sync(struct world *w)
+{
+	assert_true(event(w, "ADDED", "a", 5));
+	end_of_initial_events(w, 6);
+	assert_int_equal(w->synced, 1);
+}
+
+static void initial_events_fill_the_store_and_the_watch_goes_on(void **state)
+{
+	struct world *w = *state;
+
+	assert_asks(w, "WATCH namespaces /", "+initial  ");
+	sync(w);
+	event(w, "ADDED", "b", 7);
+	event(w, "MODIFIED", "a", 8);
+	event(w, "DELETED", "b", 9);
+	assert_string_equal(w->log, "begin +a end +b +a -b");
+}
+
+static void a_full_state_that_breaks_off_is_taken_back_and_begun_again(void **state)
+{
+	struct world *w = *state;
+
+	event(w, "ADDED", "a", 5);
+	fail_request(w, ERROR_UNAVAILABLE, 0);
+	assert_string_equal(w->log, "begin +a abort");
+	pass(w);
+	assert_asks(w, "WATCH namespaces /", "+initial  ");
+	sync(w);
+	assert_string_equal(w->log, "begin +a abort begin +a end");
+}
+
+static void a_watch_that_is_cut_goes_on_from_the_last_version(void **state)
+{
+	struct world *w = *state;
+
+	sync(w);
+	event(w, "MODIFIED", "a", 8);
+	fail_request(w, ERROR_UNAVAILABLE, 0);
+	pass(w);
+	assert_asks(w, "WATCH namespaces /", "8 ");
+	event(w, "DELETED", "a", 9);
+	assert_string_equal(w->log, "begin +a end +a -a");
+	assert_int_equal(w->synced, 1);
+}
+
+static void a_watch_that_the_server_ends_goes_on_from_the_last_version(void **state)
+{
+	struct world *w = *state;
+
+	sync(w);
+	fake_kube_answer(fake_kube_first(w->client), "");
+	pass(w);
+	assert_asks(w, "WATCH namespaces /", "6 ");
+}
+
+static void an_expired_version_asks_for_a_new_full_state(void **state)
+{
+	struct world *w = *state;
+
+	sync(w);
+	error_event(w, 410, "Expired");
+	pass(w);
+	assert_asks(w, "WATCH namespaces /", "+initial  ");
+	event(w, "ADDED", "c", 20);
+	end_of_initial_events(w, 21);
+	assert_string_equal(w->log, "begin +a end begin +c end");
+	assert_int_equal(w->synced, 1);
+}
+
+static void other_error_events_go_on_from_the_last_version(void **state)
+{
+	struct world *w = *state;
+
+	sync(w);
+	error_event(w, 500, "InternalError");
+	pass(w);
+	assert_asks(w, "WATCH namespaces /", "6 ");
+}
+
+static void a_version_that_went_back_asks_for_a_new_full_state(void **state)
+{
+	struct world *w = *state;
+
+	sync(w);
+	assert_false(event(w, "MODIFIED", "a", 2));
+	pass(w);
+	assert_asks(w, "WATCH namespaces /", "+initial  ");
+	assert_string_equal(w->log, "begin +a end begin");
+}
+
+static void meta(struct world *w, int version, const char *token)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "{\"resourceVersion\":\"%d\",\"continue\":\"%s\"}", version,
+		 token);
+	assert_true(fake_kube_part(fake_kube_first(w->client), FRAME_LIST_META, text));
+}
+
+static void page(struct world *w, const char *name, int version, const char *token)
+{
+	assert_true(fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, object(name, 1)));
+	meta(w, version, token);
+	fake_kube_answer(fake_kube_first(w->client), "");
+	fake_kube_settle(w->client);
+}
+
+static void a_server_without_initial_events_is_listed_in_pages(void **state)
+{
+	struct world *w = *state;
+
+	fail_request(w, ERROR_INVALID, 400);
+	assert_asks(w, "LIST namespaces /", " ");
+	page(w, "a", 30, "next");
+	assert_asks(w, "LIST namespaces /", "30 next"); /* the client leaves the version out */
+	page(w, "b", 31, "");
+	assert_string_equal(w->log, "begin +a +b end");
+	assert_int_equal(w->synced, 1);
+	assert_asks(w, "WATCH namespaces /", "30 ");
+}
+
+static void a_page_without_metadata_is_no_page(void **state)
+{
+	struct world *w = *state;
+
+	fail_request(w, ERROR_INVALID, 400);
+	page(w, "a", 30, "next");
+	fake_kube_answer(fake_kube_first(w->client), "");
+	pass(w);
+	/* What the first page said would make it one more page, of nothing. */
+	assert_int_equal(w->synced, 1);
+	assert_string_equal(w->log, "begin +a end");
+}
+
+static void an_object_that_cannot_be_read_is_left_out_and_counted(void **state)
+{
+	struct world *w = *state;
+	struct reflector_stats stats;
+
+	sync(w);
+	w->refuses = true;
+	assert_true(event(w, "ADDED", "b", 7));
+	w->refuses = false;
+	assert_true(event(w, "ADDED", "c", 8));
+	reflector_stats(w->reflector, &stats);
+	assert_int_equal(stats.unreadable, 1);
+	assert_string_equal(w->log, "begin +a end +c");
+}
+
+static void what_is_no_event_ends_the_stream(void **state)
+{
+	struct world *w = *state;
+	struct reflector_stats stats;
+
+	sync(w);
+	assert_false(
+		fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, "{\"type\":\"ODD\"}"));
+	reflector_stats(w->reflector, &stats);
+	assert_int_equal(stats.last_error.kind, ERROR_INVALID);
+	pass(w);
+	assert_asks(w, "WATCH namespaces /", "6 ");
+	event(w, "ADDED", "b", 7);
+	reflector_stats(w->reflector, &stats);
+	assert_int_equal(stats.last_error.kind, ERROR_NONE);
+}
+
+/* What leaks or is used afterwards, the sanitizers tell. */
+static void it_may_be_freed_while_it_watches(void **state)
+{
+	struct world *w = *state;
+
+	sync(w);
+	reflector_free(w->reflector);
+	w->reflector = NULL;
+	fake_kube_settle(w->client);
+	assert_int_equal(fake_kube_open(w->client), 0);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(initial_events_fill_the_store_and_the_watch_goes_on),
+		CASE(a_full_state_that_breaks_off_is_taken_back_and_begun_again),
+		CASE(a_watch_that_is_cut_goes_on_from_the_last_version),
+		CASE(a_watch_that_the_server_ends_goes_on_from_the_last_version),
+		CASE(an_expired_version_asks_for_a_new_full_state),
+		CASE(other_error_events_go_on_from_the_last_version),
+		CASE(a_version_that_went_back_asks_for_a_new_full_state),
+		CASE(a_server_without_initial_events_is_listed_in_pages),
+		CASE(a_page_without_metadata_is_no_page),
+		CASE(an_object_that_cannot_be_read_is_left_out_and_counted),
+		CASE(what_is_no_event_ends_the_stream),
+		CASE(it_may_be_freed_while_it_watches),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reconcile loop over an API server that answers when the test says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "lib/fake_kube.h"
+#include "runtime/work.h"
+
+#define KEYS 64
+
+struct world {
+	struct manual_clock clock;
+	struct loop *loop;
+	struct kube_client *client;
+	struct work *work;
+	bool leads;
+
+	/* What the reconciler is to do, and what it was asked. */
+	size_t n_writes;
+	bool fails, missing_is_fine;
+	int64_t look_again_us;
+	int reconciled[KEYS];
+	int written, refused;
+};
+
+static bool may_send(void *context, int64_t now_us UNUSED)
+{
+	return ((struct world *)context)->leads;
+}
+
+static int reconcile(void *context, uint32_t key, struct work_set *set, struct error *err)
+{
+	struct world *w = context;
+	char name[40];
+
+	w->reconciled[key]++;
+	set->look_again_us = w->look_again_us;
+	if (w->fails)
+		return error_set(err, ERROR_INVALID, "as the test wished");
+	for (size_t i = 0; i < w->n_writes; i++) {
+		snprintf(name, sizeof(name), "%u-%zu", key, i);
+		struct work_write *write = work_set_add(set, KUBE_APPLY, &api_resource_quotas,
+							STR("a"), str_from(name));
+
+		write->body = mem_strdup("{}");
+		write->body_len = 2;
+		write->missing_is_fine = w->missing_is_fine;
+	}
+	return 0;
+}
+
+static void written(void *context, uint32_t key UNUSED, const struct work_write *write UNUSED,
+		    const struct kube_answer *answer, const struct error *err)
+{
+	struct world *w = context;
+
+	assert_false(answer && err);
+	if (err)
+		w->refused++;
+	else
+		w->written++;
+}
+
+static int setup(void **state)
+{
+	struct world *w = mem_alloc(sizeof(*w));
+
+	manual_clock_init(&w->clock, USEC_PER_SEC, USEC_PER_SEC);
+	w->loop = loop_new(&w->clock.clock);
+	w->client = fake_kube_new(w->loop);
+	kube_client_set_fence(w->client, may_send, w);
+	w->leads = true;
+	w->n_writes = 1;
+	w->look_again_us = TIME_NEVER;
+	w->work = work_new(w->client, &(struct work_options){
+					      .name = "test",
+					      .reconcile = reconcile,
+					      .written = written,
+					      .context = w,
+				      });
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	work_free(w->work);
+	kube_client_free(w->client);
+	loop_free(w->loop);
+	mem_free(w);
+	return 0;
+}
+
+static void settle(struct world *w)
+{
+	fake_kube_settle(w->client);
+}
+
+static void pass(struct world *w, int64_t us)
+{
+	manual_clock_advance(&w->clock, us);
+	settle(w);
+}
+
+static void add_and_settle(struct world *w, uint32_t key)
+{
+	work_add(w->work, key);
+	settle(w);
+}
+
+static void nothing_is_reconciled_before_the_start(void **state)
+{
+	struct world *w = *state;
+
+	add_and_settle(w, 1);
+	assert_int_equal(w->reconciled[1], 0);
+	work_start(w->work);
+	settle(w);
+	assert_int_equal(w->reconciled[1], 1);
+}
+
+static void writes_of_a_set_go_one_after_another(void **state)
+{
+	struct world *w = *state;
+
+	w->n_writes = 3;
+	work_start(w->work);
+	add_and_settle(w, 1);
+	for (int i = 0; i < 3; i++) {
+		char wanted[64];
+
+		snprintf(wanted, sizeof(wanted), "APPLY resourcequotas a/1-%d", i);
+		assert_int_equal(fake_kube_open(w->client), 1);
+		assert_string_equal(fake_kube_what(fake_kube_first(w->client)), wanted);
+		fake_kube_answer(fake_kube_first(w->client), "{}");
+		settle(w);
+	}
+	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(w->written, 3);
+	assert_int_equal(w->reconciled[1], 1);
+	assert_int_equal(work_depth(w->work), 0);
+}
+
+static void a_key_added_while_its_set_is_in_flight_comes_again_and_not_before(void **state)
+{
+	struct world *w = *state;
+
+	work_start(w->work);
+	add_and_settle(w, 1);
+	add_and_settle(w, 1);
+	add_and_settle(w, 1);
+	assert_int_equal(w->reconciled[1], 1);
+	assert_int_equal(fake_kube_open(w->client), 1);
+	fake_kube_answer(fake_kube_first(w->client), "{}");
+	settle(w);
+	assert_int_equal(w->reconciled[1], 2);
+}
+
+static void a_failed_write_ends_the_set_and_backs_off(void **state)
+{
+	struct world *w = *state;
+
+	w->n_writes = 2;
+	work_start(w->work);
+	add_and_settle(w, 1);
+	fake_kube_fail(fake_kube_first(w->client), ERROR_UNAVAILABLE, 503);
+	settle(w);
+	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(w->refused, 1);
+	assert_int_equal(w->reconciled[1], 1);
+	pass(w, 10 * USEC_PER_MSEC);
+	assert_int_equal(w->reconciled[1], 2);
+}
+
+static void failures_back_off_longer_and_longer_and_success_forgets(void **state)
+{
+	struct world *w = *state;
+
+	w->fails = true;
+	work_start(w->work);
+	add_and_settle(w, 1);
+	for (int i = 0; i < 6; i++)
+		pass(w, 10 * USEC_PER_MSEC);
+	assert_in_range(w->reconciled[1], 2, 5);
+	w->fails = false;
+	w->n_writes = 0;
+	pass(w, 60 * USEC_PER_SEC);
+	int before = w->reconciled[1];
+
+	w->fails = true;
+	add_and_settle(w, 1);
+	pass(w, 10 * USEC_PER_MSEC);
+	assert_int_equal(w->reconciled[1], before + 2);
+}
+
+static void what_is_gone_counts_as_done_where_that_is_fine(void **state)
+{
+	struct world *w = *state;
+
+	w->missing_is_fine = true;
+	work_start(w->work);
+	add_and_settle(w, 1);
+	fake_kube_fail(fake_kube_first(w->client), ERROR_NOT_FOUND, 404);
+	pass(w, 60 * USEC_PER_SEC);
+	assert_int_equal(w->refused, 0);
+	assert_int_equal(w->written, 1);
+	assert_int_equal(w->reconciled[1], 1);
+}
+
+static void a_decision_is_looked_at_again_when_it_wished(void **state)
+{
+	struct world *w = *state;
+
+	w->n_writes = 0;
+	w->look_again_us = 5 * USEC_PER_SEC;
+	work_start(w->work);
+	add_and_settle(w, 1);
+	w->look_again_us = TIME_NEVER;
+	pass(w, 3 * USEC_PER_SEC);
+	assert_int_equal(w->reconciled[1], 1);
+	pass(w, USEC_PER_SEC);
+	assert_int_equal(w->reconciled[1], 2);
+	pass(w, 60 * USEC_PER_SEC);
+	assert_int_equal(w->reconciled[1], 2);
+}
+
+static void a_bounded_number_of_sets_is_in_flight(void **state)
+{
+	struct world *w = *state;
+	int reconciled = 0;
+
+	work_start(w->work);
+	for (uint32_t key = 0; key < KEYS; key++)
+		work_add(w->work, key);
+	settle(w);
+	assert_int_equal(fake_kube_open(w->client), 16);
+	while (fake_kube_open(w->client)) {
+		assert_true(fake_kube_open(w->client) <= 16);
+		fake_kube_answer(fake_kube_first(w->client), "{}");
+		settle(w);
+	}
+	for (uint32_t key = 0; key < KEYS; key++)
+		reconciled += w->reconciled[key];
+	assert_int_equal(reconciled, KEYS);
+}
+
+static void a_write_that_the_fence_refuses_keeps_its_key(void **state)
+{
+	struct world *w = *state;
+
+	work_start(w->work);
+	w->leads = false;
+	add_and_settle(w, 1);
+	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_fenced(w->client), 1);
+	work_stop(w->work);
+	w->leads = true;
+	work_start(w->work);
+	pass(w, USEC_PER_SEC);
+	assert_int_equal(fake_kube_open(w->client), 1);
+}
+
+static void a_stop_lets_go_of_sets_and_nothing_of_them_is_written_any_more(void **state)
+{
+	struct world *w = *state;
+
+	w->n_writes = 3;
+	work_start(w->work);
+	add_and_settle(w, 1);
+	add_and_settle(w, 2);
+	work_stop(w->work);
+	pass(w, 60 * USEC_PER_SEC);
+	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_made(w->client), 2);
+	assert_int_equal(w->written + w->refused, 0);
+}
+
+static void a_start_after_a_stop_takes_the_same_keys_again(void **state)
+{
+	struct world *w = *state;
+
+	work_start(w->work);
+	add_and_settle(w, 1);
+	work_stop(w->work);
+	work_start(w->work); /* before the cancelled request has ended */
+	add_and_settle(w, 1);
+	assert_int_equal(w->reconciled[1], 2);
+	assert_int_equal(fake_kube_open(w->client), 1);
+	fake_kube_answer(fake_kube_first(w->client), "{}");
+	settle(w);
+	assert_int_equal(w->written, 1);
+}
+
+/* What leaks or is used afterwards, the sanitizers tell. */
+static void it_may_be_freed_with_sets_in_flight(void **state)
+{
+	struct world *w = *state;
+
+	work_start(w->work);
+	add_and_settle(w, 1);
+	add_and_settle(w, 2);
+	work_free(w->work);
+	w->work = NULL;
+	settle(w);
+	assert_int_equal(fake_kube_open(w->client), 0);
+}
+
+static void a_dropped_key_does_not_come_again(void **state)
+{
+	struct world *w = *state;
+
+	work_start(w->work);
+	add_and_settle(w, 1);
+	work_drop(w->work, 1);
+	fake_kube_fail(fake_kube_first(w->client), ERROR_UNAVAILABLE, 0);
+	pass(w, 60 * USEC_PER_SEC);
+	assert_int_equal(w->reconciled[1], 1);
+	assert_int_equal(work_depth(w->work), 0);
+}
+
+static void idle_time_is_no_lack_of_progress(void **state)
+{
+	struct world *w = *state;
+	int64_t now;
+
+	work_start(w->work);
+	pass(w, 3600 * USEC_PER_SEC);
+	assert_false(work_due(w->work));
+	work_add(w->work, 1);
+	now = loop_now(w->loop);
+	assert_true(work_due(w->work));
+	assert_int_equal(work_last_progress_us(w->work), now);
+	settle(w);
+	pass(w, 10 * USEC_PER_SEC);
+	work_add(w->work, 1);
+	assert_true(work_due(w->work));
+	assert_int_equal(work_last_progress_us(w->work), now);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(nothing_is_reconciled_before_the_start),
+		CASE(writes_of_a_set_go_one_after_another),
+		CASE(a_key_added_while_its_set_is_in_flight_comes_again_and_not_before),
+		CASE(a_failed_write_ends_the_set_and_backs_off),
+		CASE(failures_back_off_longer_and_longer_and_success_forgets),
+		CASE(what_is_gone_counts_as_done_where_that_is_fine),
+		CASE(a_decision_is_looked_at_again_when_it_wished),
+		CASE(a_bounded_number_of_sets_is_in_flight),
+		CASE(a_write_that_the_fence_refuses_keeps_its_key),
+		CASE(a_stop_lets_go_of_sets_and_nothing_of_them_is_written_any_more),
+		CASE(a_start_after_a_stop_takes_the_same_keys_again),
+		CASE(it_may_be_freed_with_sets_in_flight),
+		CASE(a_dropped_key_does_not_come_again),
+		CASE(idle_time_is_no_lack_of_progress),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
