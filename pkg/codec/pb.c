@@ -138,7 +138,34 @@ static int skip_group(struct str *rest, uint32_t tag, struct error *err)
 	return 0;
 }
 
-int pb_next(struct pb_cursor *cursor, struct pb_value *ret_value, struct error *err)
+/*
+ * The fields that nearly all are: key and number, or key and length, of one byte each. False leaves
+ * all as it was, for the long way.
+ */
+static inline bool take_short(struct str *rest, struct pb_value *ret_value)
+{
+	unsigned int key, number;
+
+	if (rest->len < 2)
+		return false;
+	key = (unsigned char)rest->data[0];
+	number = (unsigned char)rest->data[1];
+	if (((key | number) & 0x80) || key >> 3 == 0)
+		return false;
+	if ((key & 7) == BYTES && number <= rest->len - 2) {
+		*ret_value = (struct pb_value){key >> 3, BYTES, 0, {rest->data + 2, number}};
+		*rest = (struct str){rest->data + 2 + number, rest->len - 2 - number};
+		return true;
+	}
+	if ((key & 7) == VARINT) {
+		*ret_value = (struct pb_value){key >> 3, VARINT, number, {NULL, 0}};
+		*rest = (struct str){rest->data + 2, rest->len - 2};
+		return true;
+	}
+	return false;
+}
+
+static int next_long(struct pb_cursor *cursor, struct pb_value *ret_value, struct error *err)
 {
 	struct pb_value value;
 
@@ -156,6 +183,11 @@ int pb_next(struct pb_cursor *cursor, struct pb_value *ret_value, struct error *
 			return -1;
 	}
 	return 0;
+}
+
+int pb_next(struct pb_cursor *cursor, struct pb_value *ret_value, struct error *err)
+{
+	return take_short(&cursor->rest, ret_value) ? 1 : next_long(cursor, ret_value, err);
 }
 
 /* --- one field into the struct */
