@@ -19,6 +19,9 @@ static size_t on_body(char *data, size_t size, size_t n, void *context)
 	if (call->over)
 		return CURL_WRITEFUNC_ERROR;
 	call->heard_us = loop_now(call->pool->loop);
+	call->pool->fed = true;
+	if (bytes.len >= (size_t)MIN(call->pool->receive_buffer, (long)CURL_MAX_WRITE_SIZE))
+		call->pool->full = true;
 	if (call->handlers.on_body &&
 	    call->handlers.on_body(call->handlers.context, bytes, &err) != 0)
 		call_error(call, err.kind, "%s", err.message);

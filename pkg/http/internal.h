@@ -25,6 +25,9 @@ struct http_pool {
 
 	struct loop_timer curl_timer;        /* when libcurl wants to be called next */
 	struct loop_timer work;              /* starts what is queued, ends what has failed */
+	struct loop_timer again;             /* reads from last_fd once more */
+	curl_socket_t last_fd;               /* that was ready */
+	bool fed, full;                      /* bytes have come; they filled the buffer */
 	struct list queued, running, failed; /* a call is in exactly one, until on_done */
 	struct list dead; /* pool freed: on_done was called, libcurl may still hold it */
 	size_t inflight;

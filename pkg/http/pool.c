@@ -79,6 +79,7 @@ static void pool_destroy(struct http_pool *pool)
 	curl_multi_cleanup(pool->multi);
 	loop_timer_clear(&pool->curl_timer);
 	loop_timer_clear(&pool->work);
+	loop_timer_clear(&pool->again);
 	if (pool->key.data)
 		mem_wipe(pool->key.data, pool->key.len);
 	if (pool->proxy_url)
@@ -128,6 +129,26 @@ static void act(struct http_pool *pool, curl_socket_t fd, int mask)
 	enter(pool);
 	curl_multi_socket_action(pool->multi, fd, mask, &running);
 	collect(pool);
+	if (!pool->freed && pool->full)
+		loop_defer(&pool->again);
+	leave(pool);
+}
+
+/*
+ * Over HTTP/2 libcurl may keep what did not fit into the receive buffer, be it bytes or the news
+ * that the answer is over, and says so neither by a timer nor by the socket, which it has emptied:
+ * without another call that would lie there until the server sends more. So it is called until
+ * nothing comes.
+ */
+static void on_again(void *context)
+{
+	struct http_pool *pool = context;
+
+	enter(pool);
+	pool->fed = pool->full = false;
+	act(pool, pool->last_fd, CURL_CSELECT_IN);
+	if (pool->fed && !pool->freed)
+		loop_defer(&pool->again);
 	leave(pool);
 }
 
@@ -138,10 +159,12 @@ static void on_curl_timer(void *context)
 
 static void on_socket(void *context, int fd, unsigned int events)
 {
+	struct http_pool *pool = context;
 	int mask = (events & LOOP_READ ? CURL_CSELECT_IN : 0) |
 		   (events & LOOP_WRITE ? CURL_CSELECT_OUT : 0);
 
-	act(context, fd, mask);
+	pool->last_fd = fd;
+	act(pool, fd, mask);
 }
 
 static int curl_wants_timer(CURLM *multi UNUSED, long wait_ms, void *context)
@@ -308,6 +331,8 @@ int http_pool_new(struct loop *loop, const struct http_pool_options *options,
 	list_init(&pool->dead);
 	loop_timer_init(&pool->curl_timer, loop, options->name, on_curl_timer, pool);
 	loop_timer_init(&pool->work, loop, options->name, on_work, pool);
+	loop_timer_init(&pool->again, loop, options->name, on_again, pool);
+	pool->last_fd = CURL_SOCKET_BAD;
 	pool->multi = multi_new(pool);
 	*ret_pool = pool;
 	return 0;

@@ -89,6 +89,7 @@ static void http1_is_what_remains_with_an_old_server(void **state)
 	}
 	wait_for(w, &replies[7].done, 1);
 	assert_answers(&replies[7], 200, "hello");
+	http_pool_free(TAKE(w->pool)); /* the other replies live here */
 	reply_clear(&replies[7]);
 }
 
@@ -124,7 +125,7 @@ static void a_thousand_requests_share_a_few_connections(void **state)
 	assert_int_equal(reply.error.kind, ERROR_NONE);
 	assert_int_equal(http_pool_inflight(w->pool), 0);
 	assert_int_equal(logged(":path: /page"), 1000);
-	assert_true(logged("negotiated protocol") <= 16);
+	assert_true(logged("negotiated protocol") <= 64); /* MAX_CONNECTIONS; 100 streams each */
 }
 
 static bool allowed;
