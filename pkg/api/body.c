@@ -56,7 +56,7 @@ static void add_amounts(struct json_out *out, struct str prefix,
 
 	for (i = 0; i < n_amounts; i++) {
 		struct str resource = amounts[i].resource;
-		struct str value = {text, quantity_format_count(amounts[i].count, text)};
+		size_t len = quantity_format_count(amounts[i].count, text);
 
 		if (prefix.len + resource.len > sizeof(key)) {
 			out->buf->overflowed = true;
@@ -64,7 +64,8 @@ static void add_amounts(struct json_out *out, struct str prefix,
 		}
 		memcpy(key, prefix.data, prefix.len);
 		memcpy(key + prefix.len, resource.data, resource.len);
-		json_out_pair(out, (struct str){key, prefix.len + resource.len}, value);
+		json_out_pair(out, (struct str){key, prefix.len + resource.len},
+			      (struct str){text, len});
 	}
 }
 
