@@ -95,7 +95,7 @@ static int open_json(struct str text, struct arena *arena, struct wire_event *wi
 int api_event_open(struct api_bytes bytes, struct arena *arena, struct api_event *ret_event,
 		   struct error *err)
 {
-	struct wire_event wire;
+	struct wire_event wire = {0};
 	struct api_event event = {.object.protobuf = bytes.protobuf};
 	int r = (bytes.protobuf ? open_protobuf : open_json)(bytes.text, arena, &wire,
 							     &event.object.text, err);

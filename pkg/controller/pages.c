@@ -201,8 +201,9 @@ bool pages_write_caches(const struct pages_view *view, struct buf *text)
 		buf_printf(text, "[%c] cache %s: %s", stats.synced ? '+' : '-', kind_names[i],
 			   stats.synced ? "complete" : "not complete yet");
 		if (stats.last_heard_us)
-			buf_printf(text, ", heard %lld s ago",
-				   (long long)((view->now_us - stats.last_heard_us) / USEC_PER_SEC));
+			buf_printf(
+				text, ", heard %lld s ago",
+				(long long)((view->now_us - stats.last_heard_us) / USEC_PER_SEC));
 		if (stats.last_error.kind != ERROR_NONE)
 			buf_printf(text, ", %s", stats.last_error.message);
 		buf_add_char(text, '\n');
