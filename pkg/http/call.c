@@ -20,7 +20,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *context)
 		return CURL_WRITEFUNC_ERROR;
 	call->heard_us = loop_now(call->pool->loop);
 	call->pool->fed = true;
-	if (bytes.len >= (size_t)MIN(call->pool->receive_buffer, (long)CURL_MAX_WRITE_SIZE))
+	if (bytes.len >= (size_t)MIN(call->buffer_size, (long)CURL_MAX_WRITE_SIZE))
 		call->pool->full = true;
 	if (call->handlers.on_body &&
 	    call->handlers.on_body(call->handlers.context, bytes, &err) != 0)
@@ -89,7 +89,6 @@ CURL *easy_new(struct http_pool *pool)
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(easy, CURLOPT_PROXY, pool->proxy_url ? pool->proxy_url : "");
 	curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
-	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, pool->receive_buffer);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, pool->connect_timeout_ms);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
 			 pool->http1_only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS);

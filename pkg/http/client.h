@@ -35,7 +35,8 @@ struct http_pool_options {
 	struct http_tls tls;
 	const char *proxy_url; /* http, https, socks5; NULL: none, the environment is not read */
 	int64_t connect_timeout_us; /* TCP and TLS */
-	size_t receive_buffer;      /* bytes, 1 KiB to 512 KiB; 0 for 16 KiB */
+	size_t receive_buffer; /* of streams: bytes, 1 KiB to 512 KiB; 0 for 16 KiB. Whole answers
+				  take at least 32 KiB */
 	bool http1_only;
 };
 

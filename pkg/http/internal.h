@@ -9,10 +9,11 @@
 
 /* What the files of the client share. */
 
-#define MAX_CONNECTIONS  64L /* of one pool: a stream on HTTP/1.1 takes one for itself */
-#define MAX_CONTENT_TYPE 128 /* bytes kept of one */
-#define IDLE_HANDLES     32  /* easy handles kept for the next request */
-#define OWN_HEADERS      3   /* Content-Type, Expect, Host */
+#define MAX_CONNECTIONS  64L          /* of one pool: a stream on HTTP/1.1 takes one for itself */
+#define MAX_CONTENT_TYPE 128          /* bytes kept of one */
+#define IDLE_HANDLES     32           /* easy handles kept for the next request */
+#define OWN_HEADERS      3            /* Content-Type, Expect, Host */
+#define WHOLE_BUFFER     (32L * 1024) /* see buffer_size() */
 
 struct http_pool {
 	struct loop *loop;
@@ -57,7 +58,8 @@ struct http_call {
 	size_t body_len;
 
 	int64_t timeout_us, silence_us; /* 0 for none */
-	int64_t begun_us, heard_us;     /* of http_send() and of the last byte */
+	long buffer_size;
+	int64_t begun_us, heard_us; /* of http_send() and of the last byte */
 
 	struct http_response response;
 	char content_type[MAX_CONTENT_TYPE];

@@ -55,20 +55,21 @@ static bool header_is_valid(const struct http_header *header)
 	return true;
 }
 
-/* libcurl's form: "Name: value", or "Name;" to send an empty value. */
+/*
+ * libcurl's form: "Name: value", or "Name;" to send an empty value. Reserved at once: a buffer that
+ * grows would leave copies of a secret behind.
+ */
 static char *header_line(const char *name, const char *value)
 {
-	size_t name_len = strlen(name), value_len = strlen(value);
-	char *line = mem_alloc(name_len + value_len + 3);
+	size_t size = strlen(name) + strlen(value) + 2;
+	struct buf line;
 
-	memcpy(line, name, name_len);
-	if (value_len == 0) {
-		line[name_len] = ';';
-		return line;
-	}
-	memcpy(line + name_len, ": ", 2);
-	memcpy(line + name_len + 2, value, value_len);
-	return line;
+	buf_init(&line, size);
+	buf_reserve(&line, size);
+	buf_add_cstr(&line, name);
+	buf_add_cstr(&line, value[0] ? ": " : ";");
+	buf_add_cstr(&line, value);
+	return buf_take(&line);
 }
 
 static void push_line(struct http_call *call, char *line)

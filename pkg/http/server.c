@@ -156,7 +156,7 @@ static int bind_socket(const struct sockaddr_storage *address, socklen_t len)
 /* A machine without IPv6 has no "::". */
 static int open_socket(const char *address, struct error *err)
 {
-	struct sockaddr_storage where;
+	struct sockaddr_storage where = {0};
 	socklen_t len = 0;
 	int fd;
 
@@ -182,13 +182,17 @@ static int open_socket(const char *address, struct error *err)
 
 static uint16_t port_of(int fd)
 {
-	struct sockaddr_storage address = {0};
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = {.v6 = {0}};
 	socklen_t len = sizeof(address);
 
-	if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+	if (getsockname(fd, &address.any, &len) < 0)
 		return 0;
-	return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-						   : ((struct sockaddr_in *)&address)->sin_port);
+	return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
+						       : address.v4.sin_port);
 }
 
 /* libevent hands evhttp's own pointer to the callback below: this is the way from there to the

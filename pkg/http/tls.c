@@ -20,23 +20,20 @@ DEFINE_CLEANUP(BIO *, BIO_free_all)
 DEFINE_CLEANUP(X509 *, X509_free)
 DEFINE_CLEANUP(EVP_PKEY *, EVP_PKEY_free)
 
-/* Not mem_alloc() for all of it: these libraries ask for large buffers often, and need no zeroes.
- */
+static void *lib_realloc(void *block, size_t size)
+{
+	return mem_realloc_array(block, size, 1);
+}
+
+/* Not mem_alloc(): these libraries ask for large buffers often, and need no zeroes. */
 static void *lib_malloc(size_t size)
 {
-	void *block = malloc(size > 0 ? size : 1);
-
-	return block ? block : mem_alloc(size);
+	return lib_realloc(NULL, size);
 }
 
 static void *lib_calloc(size_t count, size_t size)
 {
 	return mem_alloc_array(count, size);
-}
-
-static void *lib_realloc(void *block, size_t size)
-{
-	return mem_realloc_array(block, size, 1);
 }
 
 static void *crypto_malloc(size_t size, const char *file UNUSED, int line UNUSED)

@@ -96,8 +96,9 @@ struct str file_text(const char *name)
 
 struct server start_http1(bool tls, const char *client_ca)
 {
+	static const char script[] = HERE "server.py";
 	const char *argv[] = {"/usr/bin/python3",
-			      HERE "server.py",
+			      script,
 			      tls ? file_path("server.pem") : NULL,
 			      file_path("server.key"),
 			      client_ca ? file_path(client_ca) : NULL,

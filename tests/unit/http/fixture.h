@@ -66,14 +66,14 @@ struct reply {
 void reply_init(struct reply *reply, struct world *w);
 void reply_clear(struct reply *reply);
 struct http_handlers reply_handlers(struct reply *reply);
-struct http_request get_request(const char *url);
+struct http_request get_request(const char *address);
 
 /* http_send() with reply's handlers; fails the test when it is refused. */
 struct http_call *send_to(struct world *w, const struct http_request *request, struct reply *reply);
 void wait_for(struct world *w, const int *what, int at_least);
 /* Sends and waits for the end. @reply is initialised here. */
 void fetch(struct world *w, const struct http_request *request, struct reply *reply);
-void fetch_url(struct world *w, const char *url, struct reply *reply);
+void fetch_url(struct world *w, const char *address, struct reply *reply);
 /* Asks a start_http1(false) for the number of requests it had before this one. */
 int64_t requests_seen(struct world *w);
 
