@@ -135,10 +135,9 @@ static void act(struct http_pool *pool, curl_socket_t fd, int mask)
 }
 
 /*
- * Over HTTP/2 libcurl may keep what did not fit into the receive buffer, be it bytes or the news
- * that the answer is over, and says so neither by a timer nor by the socket, which it has emptied:
- * without another call that would lie there until the server sends more. So it is called until
- * nothing comes.
+ * Over HTTP/2 libcurl may keep bytes that did not fit into the receive buffer, and says so neither
+ * by a timer nor by the socket, which it has emptied: without another call they would lie there
+ * until the server sends more. So it is called until nothing comes.
  */
 static void on_again(void *context)
 {
