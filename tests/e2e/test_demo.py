@@ -1,0 +1,113 @@
+"""The demo, as a reader of the README would run it, but in a pipe."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# About a minute; more where the machine is busy. It has time-outs of its own for each step.
+DEMO_SECONDS = 600
+
+
+def run_demo(tmp_path, **env):
+    """What it prints and its exit status. It is to start a cluster of its own."""
+    hidden = ("KUBECONFIG", "KUBECTL", "KEEP", "DEMO_YES")
+    environ = {key: value for key, value in os.environ.items() if key not in hidden}
+    return subprocess.run([ROOT / "hack" / "demo"], env=environ | {"TMPDIR": str(tmp_path)} | env,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False, timeout=DEMO_SECONDS)
+
+
+def processes_of(directory):
+    """Command lines of all processes that name the folder."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode(errors="replace").replace("\0", " ")
+        except OSError:
+            continue
+        if f"{directory}/" in words:
+            found.append(words)
+    return found
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """One run, and the folder that it kept its things in."""
+    folder = tmp_path_factory.mktemp("demo")
+    done = run_demo(folder)
+    assert done.returncode == 0, done.stdout[-6000:]
+    return done.stdout, folder
+
+
+def section(text, number):
+    """One step of the demo."""
+    found = re.search(rf"^{number}\. .*?(?=^\d+\. |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found, text
+    return found[0]
+
+
+def row(text, namespace):
+    """The columns of a namespace in the last `kubectl get gmq -A` of a step."""
+    rows = [line.split() for line in text.splitlines() if line.startswith(namespace + " ")]
+    names = ("memory", "effective", "used", "percent", "gpus", "pods", "throttled", "ready")
+    return dict(zip(names, rows[-1][2:]))
+
+
+def test_all_steps_end_with_the_quotas_as_they_are(demo):
+    text, _ = demo
+    for number in range(2, 9):
+        assert "$ kubectl get gmq -A\n" in section(text, number), number
+    assert "Done: all steps showed what they should" in text
+
+
+def test_the_deployment_stops_at_the_quota_with_the_servers_message(demo):
+    step = section(demo[0], 5)
+    # Whichever gate was first.
+    assert re.search(r'^pods "server-[^"]+" is forbidden: (exceeded quota: gpuqos, |.*GpuMemoryQuota team: )',
+                     step, re.MULTILINE)
+    seen = row(step, "gpuqos-demo-chat")
+    assert (seen["used"], seen["gpus"], seen["pods"]) == ("326236Mi", "4", "4")
+
+
+def test_slices_and_shares_count_by_their_memory(demo):
+    step = section(demo[0], 6)
+    # 9984Mi, 40448Mi, and a tenth of a card of 81559Mi, rounded up.
+    used = (9984 + 40448) * 2**20 + -(-81559 * 2**20 // 10)
+    assert f'gpuqos_quota_used_bytes{{namespace="gpuqos-demo-research"}} {used}\n' in step
+    assert row(step, "gpuqos-demo-research")["pods"] == "3"
+
+
+def test_a_pod_is_refused_for_its_size_with_both_numbers(demo):
+    step = section(demo[0], 7)
+    assert ("this pod asks for 3 x nvidia.com/gpu at 81559Mi = 244677Mi of GPU memory, "
+            "and one pod may have 160Gi") in step
+
+
+def test_the_other_replica_takes_over_and_keeps_the_status(demo):
+    step = section(demo[0], 8)
+    assert "ok: refused while nobody leads" in step and "ok: replica 2 leads" in step
+    seen = row(step, "gpuqos-demo-chat")
+    assert (seen["used"], seen["pods"], seen["ready"]) == ("163118Mi", "2", "True")
+
+
+def test_it_is_plain_text_in_a_pipe(demo):
+    assert "\x1b" not in demo[0] and "\r" not in demo[0]
+
+
+def test_it_cleans_up_after_itself(demo):
+    _, folder = demo
+    assert list(folder.iterdir()) == []
+    assert processes_of(folder) == []
+
+
+def test_it_touches_no_cluster_of_others_without_being_told(demo, tmp_path):
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text("{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: "
+                          "'https://127.0.0.1:1'}}], contexts: [{name: c, context: {cluster: c}}], "
+                          "current-context: c}")
+    done = run_demo(tmp_path, KUBECONFIG=str(kubeconfig))
+    assert done.returncode == 1 and "Install gpuqos" not in done.stdout
