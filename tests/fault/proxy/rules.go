@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,10 +29,10 @@ type rule struct {
 	//   cut          break the stream before (Bytes 0) or after so many bytes of the answer
 	//   truncate     end the answer cleanly after Bytes bytes
 	//   delay        wait DelayMs, then pass on
-	//   hang         never answer, until the client gives up
+	//   hang         never answer, until the client gives up or the rules change; then break off
 	//   lose-answer  pass on, then break the stream: the write happened, nobody heard
 	//   stale        answer what the first request of this kind was answered
-	//   expire       pass a watch on until Bytes bytes went by, then send an ERROR event 410 and end
+	//   expire       pass a watch on until Bytes bytes went by, then send an ERROR event with Status (410 if none) and end
 	//   kill-before  SIGKILL to Pid instead of passing on
 	//   kill-after   pass on, then SIGKILL to Pid before it hears the answer
 	Action     string `json:"action"`
@@ -57,6 +58,7 @@ type faults struct {
 	inner http.Handler
 	mu    sync.Mutex
 	rules []*rule
+	until chan struct{} // closed when the rules change
 	seen  []write
 	first map[string]*httptest.ResponseRecorder // per path, for stale
 }
@@ -70,7 +72,7 @@ var actions = map[string]action{
 	},
 	"truncate":    truncate,
 	"delay":       delay,
-	"hang":        func(_ *faults, _ *rule, _ http.ResponseWriter, q *http.Request) { <-q.Context().Done() },
+	"hang":        hang,
 	"lose-answer": loseAnswer,
 	"stale":       stale,
 	"expire":      expire,
@@ -79,7 +81,7 @@ var actions = map[string]action{
 }
 
 func newFaults(inner http.Handler) *faults {
-	return &faults{inner: inner, first: map[string]*httptest.ResponseRecorder{}}
+	return &faults{inner: inner, until: make(chan struct{}), first: map[string]*httptest.ResponseRecorder{}}
 }
 
 func (f *faults) set(rules []*rule) error {
@@ -95,7 +97,9 @@ func (f *faults) set(rules []*rule) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.rules, f.seen = rules, nil
+	f.rules, f.seen, f.first = rules, nil, map[string]*httptest.ResponseRecorder{}
+	close(f.until)
+	f.until = make(chan struct{})
 	return nil
 }
 
@@ -169,8 +173,28 @@ func replay(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
 	w.Write(answer.Body.Bytes())
 }
 
+func (f *faults) changed() chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.until
+}
+
+func hang(f *faults, _ *rule, _ http.ResponseWriter, req *http.Request) {
+	// Only who reads the body notices that the client has gone.
+	io.Copy(io.Discard, req.Body)
+	select {
+	case <-f.changed():
+	case <-req.Context().Done():
+	}
+	panic(http.ErrAbortHandler)
+}
+
+var reasons = map[int]string{
+	400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired",
+	429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout",
+}
+
 func answerStatus(_ *faults, r *rule, w http.ResponseWriter, _ *http.Request) {
-	reasons := map[int]string{409: "Conflict", 410: "Expired", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
 	w.Header().Set("Content-Type", "application/json")
 	if r.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(r.RetryAfter))
@@ -192,6 +216,12 @@ func truncate(f *faults, r *rule, w http.ResponseWriter, req *http.Request) {
 }
 
 func delay(f *faults, r *rule, w http.ResponseWriter, req *http.Request) {
+	// Read now: the client may give up meanwhile, and only a reader is told.
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
 	timer := time.NewTimer(time.Duration(r.DelayMs) * time.Millisecond)
 	defer timer.Stop()
 	select {
@@ -258,20 +288,24 @@ func (l *limited) Flush() {
 	}
 }
 
-// expire lets a watch run for so many bytes (to the end of a frame) and then says 410 in the stream's own encoding.
+// expire lets a watch run for so many bytes (to the end of a frame) and then says 410, or another status, in the stream's own encoding.
 func expire(f *faults, r *rule, w http.ResponseWriter, req *http.Request) {
 	defer func() {
 		if got := recover(); got != nil && got != http.ErrAbortHandler {
 			panic(got)
 		}
 	}()
-	f.inner.ServeHTTP(&expiring{ResponseWriter: w, after: r.Bytes}, req)
+	status := r.Status
+	if status == 0 {
+		status = 410
+	}
+	f.inner.ServeHTTP(&expiring{ResponseWriter: w, after: r.Bytes, status: status}, req)
 }
 
 type expiring struct {
 	http.ResponseWriter
-	after, sent int
-	held        bytes.Buffer // an incomplete frame
+	after, sent, status int
+	held                bytes.Buffer // an incomplete frame
 }
 
 func (e *expiring) protobuf() bool {
@@ -302,7 +336,7 @@ func (e *expiring) Write(p []byte) (int, error) {
 			return 0, err
 		}
 		if e.sent += n; e.sent >= e.after {
-			io.Copy(e.ResponseWriter, bytes.NewReader(expiredEvent(e.protobuf())))
+			io.Copy(e.ResponseWriter, bytes.NewReader(errorEvent(e.status, e.protobuf())))
 			e.Flush()
 			panic(http.ErrAbortHandler)
 		}
@@ -316,13 +350,14 @@ func (e *expiring) Flush() {
 	}
 }
 
-// expiredEvent is a watch event of type ERROR with a Status 410, written by hand: five fields need no library.
-func expiredEvent(protobuf bool) []byte {
+// errorEvent is a watch event of type ERROR with a Status, written by hand: five fields need no library.
+func errorEvent(code int, protobuf bool) []byte {
 	if !protobuf {
-		return []byte(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",` +
-			`"message":"too old resource version","reason":"Expired","code":410}}` + "\n")
+		return []byte(fmt.Sprintf(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
+			`"message":"injected by the fault proxy","reason":%q,"code":%d}}`+"\n", reasons[code], code))
 	}
-	status := join(field(2, "Failure"), field(3, "too old resource version"), field(4, "Expired"), []byte{6 << 3, 0x9a, 0x03})
+	status := join(field(2, "Failure"), field(3, "injected by the fault proxy"), field(4, reasons[code]),
+		binary.AppendUvarint([]byte{6 << 3}, uint64(code)))
 	event := join(field(1, "ERROR"), field(2, string(field(1, string(envelope("Status", status))))))
 	framed := envelope("WatchEvent", event)
 	return append([]byte{byte(len(framed) >> 24), byte(len(framed) >> 16), byte(len(framed) >> 8), byte(len(framed))}, framed...)

@@ -1,0 +1,181 @@
+"""Faults between controller and API server: after each, the cluster's state is what
+a run without faults leads to.
+
+Each fault holds while tenants change quotas and pods; then it stops, and state,
+objects and controller must be as if it had never been. `make test` tries a seeded
+sample (GPUQOS_SEED chooses another), `make soak` all.
+"""
+
+import os
+import pathlib
+import random
+import sys
+import typing
+
+import pytest
+
+TESTS = pathlib.Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "fault")]
+from cluster import Cluster, NotYet, wait_for
+from controller import install
+from harness import INITIAL, LIST, SOAK, STATE, WATCH, Proxy, Replica, Scenario
+
+SEED = int(os.environ.get("GPUQOS_SEED", "1"))
+SAMPLE = 6
+# How long a fault may take to be met by something.
+MET = 60
+
+
+class Fault(typing.NamedTuple):
+    name: str
+    rules: list
+    cut: bool = False      # lines are cut when the rules begin, so that watches are opened again
+    restart: bool = False  # the controller starts under the fault
+    slow: bool = False     # takes long by its nature: `make soak` only
+
+
+def rule(action, path="", count=0, **more):
+    return {"action": action, "path": path, "count": count, **more}
+
+
+def on_writes(action, count=5, **more):
+    return rule(action, STATE, count, method="WRITE", **more)
+
+
+# A server that has no streamed lists: it is asked for pages instead.
+PAGED = rule("status", INITIAL, status=400)
+
+
+def streams():
+    for action in ("cut", "truncate"):
+        for size in (0, 1, 5, 100, 1000):
+            yield Fault(f"{action}-watch-{size}", [rule(action, WATCH, 12, bytes=size)], cut=True)
+        for size in (0, 10, 1000, 20000):
+            yield Fault(f"{action}-initial-{size}", [rule(action, INITIAL, 8, bytes=size)], restart=True)
+            yield Fault(f"{action}-page-{size}", [PAGED, rule(action, LIST, 6, bytes=size)], restart=True)
+    for status in (410, 500, 504):
+        for size in (0, 500):
+            yield Fault(f"error-event-{status}-{size}", [rule("expire", WATCH, 8, bytes=size, status=status)], cut=True)
+
+
+def refusals():
+    for status in (401, 403, 404, 410, 500, 503, 504):
+        yield Fault(f"watch-{status}", [rule("status", WATCH, 8, status=status)], cut=True)
+    for status in (410, 500, 503):
+        yield Fault(f"page-{status}", [PAGED, rule("status", LIST, 4, status=status)], restart=True)
+    for status in (401, 403, 404, 409, 500, 503, 504):
+        yield Fault(f"write-{status}", [on_writes("status", status=status)])
+    yield Fault("watch-429", [rule("status", WATCH, 8, status=429, retryAfter=1)], cut=True)
+    yield Fault("write-429", [on_writes("status", status=429, retryAfter=1)])
+    yield Fault("everything-503", [rule("status", count=40, status=503)], cut=True)
+    yield Fault("leases-503", [rule("status", "leases/", 30, status=503)])
+
+
+def lines():
+    yield Fault("answers-cut-at-once", [on_writes("cut", bytes=0)])
+    yield Fault("answers-cut-in-the-middle", [on_writes("cut", bytes=150)])
+    yield Fault("answers-truncated", [on_writes("truncate", bytes=150)])
+    yield Fault("answers-lost", [on_writes("lose-answer", 8)])
+    yield Fault("everything-late", [rule("delay", delayMs=300)])
+    yield Fault("writes-late", [on_writes("delay", 8, delayMs=3000)])
+    yield Fault("watches-late", [rule("delay", WATCH, 14, delayMs=3000)], cut=True)
+    yield Fault("writes-hang", [on_writes("hang", 4)])
+    yield Fault("watches-hang", [rule("hang", WATCH, 7)], cut=True)
+    yield Fault("leases-hang", [rule("hang", "leases/", 4)])
+    yield Fault("stale-pages", [PAGED, rule("stale", LIST, 12), rule("status", WATCH, 6, status=410)], restart=True)
+    yield Fault("half-open", [], slow=True)
+
+
+FAULTS = [*streams(), *refusals(), *lines()]
+
+
+def chosen():
+    if SOAK:
+        return FAULTS
+    quick = [fault for fault in FAULTS if not fault.slow]
+    return random.Random(SEED).sample(quick, SAMPLE)
+
+
+LEASE = ("--leader-elect", "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s",
+         "--leader-elect-retry-period=500ms")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster.start() as started:
+        install(started)
+        # Room also for the pods of the run before, which go a little later.
+        started.nodes("h100=3", "t4=2", "mig-mixed=1")
+        yield started
+
+
+@pytest.fixture(scope="module")
+def proxy(cluster, tmp_path_factory):
+    made = Proxy(cluster, tmp_path_factory.mktemp("proxy"))
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def replica(cluster, proxy, tmp_path_factory):
+    made = Replica(cluster, tmp_path_factory.mktemp("replica"), *LEASE, proxy=proxy).start()
+    yield made
+    made.kill()
+
+
+@pytest.fixture(scope="module")
+def clean(cluster, proxy, replica):
+    """The state that the scenario leads to without faults."""
+    proxy.rules()
+    scenario = Scenario(cluster, "clean")
+    scenario.begin()
+    scenario.wait_settled()
+    scenario.change()
+    scenario.finish()
+    state = scenario.wait_settled()
+    replica.assert_sane()
+    scenario.remove()
+    assert state["a"]["managed"] == state["e"]["managed"] == "true"
+    assert state["d"]["resourcequotas"] == [] and state["c"]["limitranges"] != []
+    return state
+
+
+def apply_fault(fault, proxy, replica):
+    if fault.restart:
+        replica.end()
+    proxy.rules(*fault.rules)
+    if fault.restart:
+        replica.start(ready=False)
+    if fault.cut:
+        proxy.cut()
+    if fault.name == "half-open":
+        proxy.freeze()
+
+
+def wait_met(fault, proxy):
+    """Until the fault itself (the last rules may never be reached) has acted."""
+    faults = [i for i, rule in enumerate(fault.rules) if rule is not PAGED]
+
+    def met():
+        acted = proxy.acted()
+        return not faults or acted[faults[0]] > 0 or NotYet(acted)
+    wait_for(met, f"{fault.name} happens", MET)
+
+
+@pytest.mark.parametrize("fault", chosen(), ids=lambda fault: fault.name)
+def test_after_a_fault_the_state_is_that_of_a_clean_run(fault, cluster, proxy, replica, clean):
+    scenario = Scenario(cluster, fault.name)
+    scenario.begin()
+    scenario.try_again()
+    apply_fault(fault, proxy, replica)
+    scenario.change()
+    wait_met(fault, proxy)
+    proxy.rules()
+    scenario.finish()
+    scenario.wait_equal(clean)
+    replica.assert_sane()
+    scenario.remove()
+
+
+def test_a_controller_that_met_all_this_ends_in_time_and_has_leaked_nothing(replica, clean):
+    assert replica.end() < 5
