@@ -75,8 +75,8 @@ def test_the_deployment_stops_at_the_quota_with_the_servers_message(demo):
 
 def test_slices_and_shares_count_by_their_memory(demo):
     step = section(demo[0], 6)
-    # 9984Mi, 40448Mi, and a tenth of a card of 81559Mi, rounded up.
-    used = (9984 + 40448) * 2**20 + -(-81559 * 2**20 // 10)
+    # 9984Mi, 40448Mi, and a tenth of a card of 81559Mi, rounded down.
+    used = (9984 + 40448) * 2**20 + 81559 * 2**20 // 10
     assert f'gpuqos_quota_used_bytes{{namespace="gpuqos-demo-research"}} {used}\n' in step
     assert row(step, "gpuqos-demo-research")["pods"] == "3"
 
