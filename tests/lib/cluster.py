@@ -165,6 +165,14 @@ class Client:
             self.host, self.port, timeout=60, context=self.tls)
         return self.local.connection
 
+    def stream(self, path):
+        """Opens a request whose answer comes in lines, such as a watch: the connection,
+        for the caller to close, and the answer."""
+        connection = http.client.HTTPSConnection(self.host, self.port, context=self.tls)
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        connection.request("GET", path, headers=headers)
+        return connection, connection.getresponse()
+
     def close(self):
         """Closes the connection of this thread."""
         connection = getattr(self.local, "connection", None)
@@ -205,11 +213,13 @@ def read_env(path):
     return dict(word.split("=", 1) for word in words if "=" in word)
 
 
-def audit_events(directory, verb=None, resource=None, user=None):
-    """Yields the events of an audit log, oldest first, also from rotated files."""
-    rotated = sorted(glob.glob(f"{glob.escape(str(directory))}/audit-*.log"))
+def audit_events(directory, verb=None, resource=None, user=None, since=0):
+    """Yields the events of an audit log, oldest first, also from rotated files; those
+    after byte `since` of the current file alone, where it is given."""
+    rotated = [] if since else sorted(glob.glob(f"{glob.escape(str(directory))}/audit-*.log"))
     for name in [*rotated, f"{directory}/audit.log"]:
         with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as file:
+            file.seek(since)
             for line in file:
                 if not line.endswith("\n"):
                     break  # still being written
@@ -291,6 +301,10 @@ class Cluster:
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             return list(pool.map(create, objects))
 
-    def audit(self, verb=None, resource=None, user=None):
+    def audit(self, verb=None, resource=None, user=None, since=0):
         """Yields the audit events so far that match."""
-        return audit_events(self.directory, verb, resource, user)
+        return audit_events(self.directory, verb, resource, user, since)
+
+    def audit_mark(self):
+        """What to give as `since` to see only what comes from now on."""
+        return (self.directory / "audit.log").stat().st_size

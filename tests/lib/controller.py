@@ -38,9 +38,10 @@ def binary():
 # A tenant's admin: all of the built-in role admin, and more than one should give: quotas, limits and
 # namespaces as well, so that it is our policies that refuse and not RBAC.
 TENANTS = "tenant-admins"
+TENANT_VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"]
 TENANT_RULES = [
-    {"apiGroups": ["gpuqos.io"], "resources": ["gpumemoryquotas"], "verbs": ["*"]},
-    {"apiGroups": [""], "resources": ["resourcequotas", "limitranges", "namespaces"], "verbs": ["*"]},
+    {"apiGroups": ["gpuqos.io"], "resources": ["gpumemoryquotas"], "verbs": TENANT_VERBS},
+    {"apiGroups": [""], "resources": ["resourcequotas", "limitranges", "namespaces"], "verbs": TENANT_VERBS},
 ]
 
 

@@ -1,9 +1,16 @@
 """What the suites create and look at: pods with GPUs and GpuMemoryQuotas."""
 
 import collections
+import json
+import os
+import socket
+import threading
 import uuid
 
 from cluster import NotYet, wait_for
+
+# Full counts, of `make soak`, instead of those of `make test`.
+SOAK = os.environ.get("GPUQOS_SOAK") == "1"
 
 GPU = "nvidia.com/gpu"
 PRODUCT = "nvidia.com/gpu.product"
@@ -40,6 +47,49 @@ def condition(item, kind):
     return collections.defaultdict(str, found[0] if found else {})
 
 
+class History:
+    """Every state that the objects at a path have had while this was open.
+
+        with History(cluster, path) as history:
+            ...
+        history.objects     # oldest first
+    """
+
+    def __init__(self, cluster, path):
+        self.cluster, self.path = cluster, path
+        self.objects = []
+
+    def __enter__(self):
+        version = self.cluster.get(self.path)["metadata"]["resourceVersion"]
+        self.connection, self.answer = self.cluster.client.stream(
+            f"{self.path}?watch=true&resourceVersion={version}")
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+        return self
+
+    def _read(self):
+        try:
+            for line in self.answer:
+                self.objects.append(json.loads(line)["object"])
+        except (OSError, ValueError):
+            pass
+
+    def conditions(self, kind, name="team"):
+        """[(status, reason)] that the condition went through, each change once."""
+        states = []
+        for item in list(self.objects):
+            seen = condition(item, kind)
+            state = seen["status"], seen["reason"]
+            if item["metadata"]["name"] == name and seen and states[-1:] != [state]:
+                states.append(state)
+        return states
+
+    def __exit__(self, *_):
+        self.connection.sock.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.connection.close()
+
+
 class Namespace:
     """A namespace of a test and what is in it."""
 
@@ -58,8 +108,9 @@ class Namespace:
         return made
 
     def remove(self):
-        """What is in it goes a little later."""
+        """What is in it goes a little later, also pods that take their time."""
         self.cluster.api("DELETE", self.path)
+        self.cluster.api("DELETE", f"{self.pods}?gracePeriodSeconds=0")
 
     def object(self):
         return self.cluster.get(self.path)
@@ -77,8 +128,12 @@ class Namespace:
         return None if answer.status == 404 else answer.ok()
 
     def create(self, item, **options):
-        """POSTs a pod; returns the Response."""
-        return self.cluster.api("POST", self.pods, item, **options)
+        """POSTs a pod; returns the Response. The API server gives up on a create after
+        three conflicts with the quota controller's writes: then it is tried again."""
+        while True:
+            answer = self.cluster.api("POST", self.pods, item, **options)
+            if not (answer.status == 409 and "resourcequotas" in answer.message):
+                return answer
 
     def list_pods(self):
         return self.cluster.get(self.pods)["items"]
@@ -115,10 +170,21 @@ class Namespace:
         def reached():
             seen = self.quota(name)
             got = condition(seen, kind)
-            current = seen["status"]["observedGeneration"] == seen["metadata"]["generation"]
+            current = seen.get("status", {}).get("observedGeneration") == seen["metadata"]["generation"]
             right = current and (got["status"], got["reason"]) == (status, reason)
             return seen if right else NotYet(seen.get("status"))
         return wait_for(reached, f"{self.name}/{name}: {kind}={status}, {reason}", timeout)
+
+    def history(self):
+        return History(self.cluster, self.quotas)
+
+    def wait_event(self, reason, words, kind="Warning"):
+        """Until there is such an Event about one of the quotas; returns it."""
+        def seen():
+            events = self.cluster.get(f"/apis/events.k8s.io/v1/namespaces/{self.name}/events")["items"]
+            found = [e for e in events if (e.get("reason"), e.get("type")) == (reason, kind) and words in e["note"]]
+            return found[0] if found else NotYet([(e.get("reason"), e.get("note")) for e in events])
+        return wait_for(seen, f"{self.name} has an Event {reason}: {words}")
 
     def wait_enforced(self, name="team", timeout=30):
         """Ready alone is not enough: the policy must see status too, and the API server

@@ -1,0 +1,97 @@
+"""One cluster with gpuqos installed, and one controller, for all suites of a run."""
+
+import functools
+import json
+import pathlib
+import subprocess
+import sys
+import types
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "lib"))
+from cluster import TOOLS, Cluster, NotYet, wait_for
+from controller import Controller, install
+from gpus import Namespace
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "last: takes gpuqos apart, and so comes after all others")
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.get_closest_marker("last") is not None)
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory):
+    """A cluster with gpuqos installed and a controller that is ready."""
+    with Cluster.start() as cluster:
+        install(cluster)
+        controller = Controller(cluster, tmp_path_factory.mktemp("controller"), "-v", "2").start()
+        yield types.SimpleNamespace(cluster=cluster, controller=controller)
+        controller.kill()
+
+
+@pytest.fixture
+def running(world):
+    """The controller, started again if an earlier test has left it dead."""
+    if not world.controller.alive:
+        world.controller.start()
+    return world.controller
+
+
+@functools.cache
+def described(wishes):
+    """{name: node} as hack/cluster/nodes would make them."""
+    out = subprocess.run([TOOLS / "nodes", "--dry-run", *wishes], stdout=subprocess.PIPE, check=True).stdout
+    return {node["metadata"]["name"]: node for node in json.loads(out)["items"]}
+
+
+def is_as_made(node, made):
+    labels, want = node["metadata"].get("labels", {}), made["metadata"]["labels"]
+    shown = {k: v for k, v in labels.items() if k in want or "gpu" in k or "nvidia" in k}
+    return shown == want and node["status"]["capacity"] == made["status"]["capacity"]
+
+
+def offer_exactly(cluster, wishes):
+    """Deletes the nodes that are not wanted or were changed, and makes what is missing."""
+    want = described(wishes)
+    have = {node["metadata"]["name"]: node for node in cluster.get("/api/v1/nodes")["items"]}
+    good = {name for name in have if name in want and is_as_made(have[name], want[name])}
+    for name in have.keys() - good:
+        cluster.api("DELETE", f"/api/v1/nodes/{name}").ok()
+    if good != want.keys():
+        cluster.nodes(*wishes)
+    return want
+
+
+@pytest.fixture
+def nodes(world, running):
+    """nodes("h100=2", "t4"): the cluster has these nodes and no others, as made."""
+    def offer(*wishes):
+        names = offer_exactly(world.cluster, wishes)
+
+        def seen():
+            known = running.metric("gpuqos_cache_objects", resource="nodes")
+            return known == len(names) or NotYet(known)
+        wait_for(seen, "the controller knows the nodes")
+    return offer
+
+
+@pytest.fixture
+def make_namespace(world):
+    """A function that makes namespaces of this test's own."""
+    made = []
+
+    def make(prefix="t"):
+        made.append(Namespace.make(world.cluster, prefix))
+        return made[-1]
+    yield make
+    for namespace in made:
+        namespace.remove()
+
+
+@pytest.fixture
+def namespace(make_namespace):
+    return make_namespace()
