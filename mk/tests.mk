@@ -5,8 +5,10 @@
 #   tests/fuzz/fuzz_*.c         libFuzzer (V=fuzz), corpus in tests/fuzz/corpus/<name>/
 #   tests/{integration,e2e,bench,tools}/*.c   helper programs of the Python suites, linked with what they include
 #   tests/lib/*.c, tests/unit/<pkg>/other.c   shared by the tests, as an archive each
+#   tests/lib/fake_<pkg>.c      stands in for that package in unit tests of all others
 
-TEST_LIB_SOURCES := $(sort $(wildcard tests/lib/*.c))
+FAKE_SOURCES     := $(sort $(wildcard tests/lib/fake_*.c))
+TEST_LIB_SOURCES := $(filter-out $(FAKE_SOURCES),$(sort $(wildcard tests/lib/*.c)))
 UNIT_SOURCES     := $(sort $(wildcard tests/unit/*/test_*.c))
 UNIT_HELPERS     := $(filter-out $(UNIT_SOURCES),$(sort $(wildcard tests/unit/*/*.c)))
 PROP_SOURCES     := $(sort $(wildcard tests/prop/prop_*.c))
@@ -28,12 +30,17 @@ $(foreach i,$(INCLUDES),$(eval USES_$(firstword $(subst :, ,$i)) += $(lastword $
 # --- shared helpers
 TEST_LIB := $(if $(TEST_LIB_SOURCES),$(OUT)/tests/libtest.a)
 $(OUT)/tests/libtest.a: $(call object,$(TEST_LIB_SOURCES))
+fake-archive = $(patsubst tests/lib/%.c,$(OUT)/tests/lib%.a,$1)
+FAKE_ARCHIVES := $(call fake-archive,$(FAKE_SOURCES))
+$(foreach f,$(FAKE_SOURCES),$(eval $(call fake-archive,$f): $(call object,$f)))
+# $(call fakes,PACKAGE): what its unit tests may be linked with in place of other packages.
+fakes = $(filter-out $(OUT)/tests/libfake_$1.a,$(FAKE_ARCHIVES))
 helper-archive = $(if $(filter tests/unit/$1/%,$(UNIT_HELPERS)),$(OUT)/tests/unit/lib$1-helpers.a)
 UNIT_PACKAGES := $(sort $(foreach s,$(UNIT_SOURCES) $(UNIT_HELPERS),$(word 3,$(subst /, ,$s))))
 HELPER_ARCHIVES := $(foreach p,$(UNIT_PACKAGES),$(call helper-archive,$p))
 $(foreach p,$(UNIT_PACKAGES),$(if $(call helper-archive,$p),$(eval \
 	$(call helper-archive,$p): $(call object,$(filter tests/unit/$p/%,$(UNIT_HELPERS))))))
-$(TEST_LIB) $(HELPER_ARCHIVES):
+$(TEST_LIB) $(FAKE_ARCHIVES) $(HELPER_ARCHIVES):
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -42,7 +49,8 @@ $(TEST_LIB) $(HELPER_ARCHIVES):
 # --- linking
 unit-package = $(word 3,$(subst /, ,$1))
 $(foreach s,$(UNIT_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) \
-	$(call helper-archive,$(call unit-package,$s)) $(TEST_LIB),$(call unit-package,$s),cmocka)))
+	$(call helper-archive,$(call unit-package,$s)) $(call fakes,$(call unit-package,$s)) $(TEST_LIB),\
+	$(call unit-package,$s),cmocka)))
 $(foreach s,$(PROP_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) $(TEST_LIB),$(USES_$s),cmocka)))
 $(foreach s,$(FUZZ_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) $(TEST_LIB),$(USES_$s))))
 $(foreach s,$(TOOL_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) $(TEST_LIB),$(USES_$s))))
@@ -56,7 +64,7 @@ $(UNIT_TESTS) $(PROP_TESTS) $(FUZZERS) $(TOOLS): $(FLAGS_STAMP)
 	$(link)
 
 ifneq ($(BUILDING),)
--include $(patsubst %.o,%.d,$(call object,$(TEST_LIB_SOURCES) $(UNIT_SOURCES) $(UNIT_HELPERS) \
+-include $(patsubst %.o,%.d,$(call object,$(TEST_LIB_SOURCES) $(FAKE_SOURCES) $(UNIT_SOURCES) $(UNIT_HELPERS) \
 	$(PROP_SOURCES) $(FUZZ_SOURCES) $(TOOL_SOURCES)))
 endif
 
