@@ -156,11 +156,14 @@ static int load_certificate(const struct kube_credentials *credentials, struct m
 	}
 	if (!material->cert)
 		return 0;
-	if (http_certificate_check(str_from(material->cert), str_from(material->key), &from, &to,
-				   err))
-		return error_wrap(err, "%s: client certificate",
-				  config->cert_file ? config->cert_file : config->origin);
-	return 0;
+	if (!http_certificate_check(str_from(material->cert), str_from(material->key), &from, &to,
+				    err))
+		return 0;
+	if (config->cert_file)
+		return error_wrap(err, "%s", config->cert_file);
+	if (config->cert_pem)
+		return error_wrap(err, "%s", config->origin);
+	return error_wrap(err, "credential plugin %s", config->exec.command);
 }
 
 static bool is_same(const char *a, const char *b)
