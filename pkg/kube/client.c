@@ -139,6 +139,16 @@ static int dispatch(struct kube_call *call, struct error *err)
 	return 0;
 }
 
+/* The least of what was asked for and what is allowed. */
+static int64_t timeout_of(const struct kube_client *client, const struct kube_request *request)
+{
+	int64_t most_us = request->fenced ? client->fenced_timeout_us : 0;
+
+	if (most_us > 0 && (request->timeout_us == 0 || request->timeout_us > most_us))
+		return most_us;
+	return request->timeout_us;
+}
+
 static void fail_later(struct kube_call *call, const struct error *err)
 {
 	call->stop = *err;
@@ -177,9 +187,11 @@ struct kube_call *kube_send(struct kube_client *client, enum kube_channel channe
 			    const struct kube_handlers *handlers)
 {
 	struct kube_call *call = mem_alloc(sizeof(*call));
-	int64_t timeout_us = request->timeout_us;
+	struct kube_request limited = *request;
+	int64_t timeout_us;
 	struct error err = {0};
 
+	limited.timeout_us = timeout_us = timeout_of(client, request);
 	if (timeout_us == 0 || request->verb == KUBE_STREAM)
 		timeout_us = TIMEOUT_US;
 	call->client = client;
@@ -192,7 +204,7 @@ struct kube_call *kube_send(struct kube_client *client, enum kube_channel channe
 	call->due_us = call->begin_us + timeout_us;
 	loop_timer_init(&call->timer, client->loop, "kube call", kube_call_timer, call);
 	list_append(&client->waiting, &call->entry);
-	if (prepare(call, request, &err) || dispatch(call, &err))
+	if (prepare(call, &limited, &err) || dispatch(call, &err))
 		fail_later(call, &err);
 	return call;
 }
@@ -217,16 +229,32 @@ void kube_client_set_fence(struct kube_client *client,
 	client->fence_context = context;
 }
 
+void kube_client_limit_fenced(struct kube_client *client, int64_t timeout_us)
+{
+	client->fenced_timeout_us = timeout_us;
+}
+
+/*
+ * A cancelled request's RST_STREAM stays with libcurl 7.88 until something else is sent on the same
+ * connection, which may be never: only a connection that closes tells the server for sure.
+ */
 void kube_client_fence(struct kube_client *client)
 {
+	static const char lost[] = "this replica does not lead any more";
+
 	list_for_each_safe(it, &client->waiting) {
 		struct kube_call *call = container_of(it, struct kube_call, entry);
 
 		if (call->fenced)
-			kube_call_stop(call, ERROR_FENCED, "this replica does not lead any more");
+			kube_call_stop(call, ERROR_FENCED, lost);
 	}
-	list_for_each(it, &client->pools)
-		http_pool_fence(container_of(it, struct kube_pool, entry)->http);
+	list_for_each(it, &client->pools) {
+		struct kube_pool *pool = container_of(it, struct kube_pool, entry);
+
+		http_pool_fence(pool->http);
+		if (pool->channel == KUBE_WRITE)
+			kube_pool_retire(pool, lost);
+	}
 }
 
 struct kube_client *kube_client_new(struct loop *loop, struct kube_config *config,

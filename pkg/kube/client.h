@@ -100,7 +100,11 @@ void kube_abandon(struct kube_call *call);
  * fenced is ever sent. */
 void kube_client_set_fence(struct kube_client *client,
 			   bool (*may_send)(void *context, int64_t now_us), void *context);
-/* The lease is lost: ends every fenced request under way with FENCED. */
+/* No fenced request lasts longer than this, here and at the server: what an old leader sent must be
+ * over when a new one begins. 0: no such limit. */
+void kube_client_limit_fenced(struct kube_client *client, int64_t timeout_us);
+/* The lease is lost: ends every fenced request under way with FENCED, and closes the connections of
+ * the write channel, so that the server gives up what it has not done yet. */
 void kube_client_fence(struct kube_client *client);
 
 /* Builds the path and query of a request; for tests and messages. INVALID for names that are no

@@ -42,6 +42,7 @@ struct kube_client {
 	struct kube_client_options options; /* but for the user agent */
 	bool (*may_send)(void *context, int64_t now_us);
 	void *fence_context;
+	int64_t fenced_timeout_us; /* 0: no limit */
 	struct random random;
 	struct list pools;
 	struct kube_pool *current[KUBE_CHANNEL_COUNT];
@@ -96,6 +97,8 @@ void kube_pool_watch(struct kube_pool *pool);
 /* A request that began at @begin_us had no answer in time: connections that were silent since then
  * are not trusted with another. */
 void kube_pool_suspect(struct kube_pool *pool, int64_t begin_us);
+/* Takes no new request; its connections are closed as soon as its last one is over. */
+void kube_pool_retire(struct kube_pool *pool, const char *why);
 void kube_pool_free(struct kube_pool *pool);
 void kube_pool_reap(void *client);
 

@@ -95,6 +95,18 @@ static void add_watch(struct query *query, const struct kube_request *request)
 	}
 }
 
+/* Who waits no longer does not want it done later either: the server gives up after the same time.
+ */
+static void add_timeout(struct query *query, const struct kube_request *request)
+{
+	char text[24];
+	int64_t ms = MAX(request->timeout_us / USEC_PER_MSEC, 1);
+	int len = snprintf(text, sizeof(text), "%" PRId64 "ms", ms);
+
+	if (request->timeout_us > 0)
+		query_add(query, "timeout", (struct str){text, (size_t)len});
+}
+
 static void add_write(struct query *query, const struct kube_request *request)
 {
 	query_add(query, "fieldManager", STR(API_FIELD_MANAGER));
@@ -123,8 +135,10 @@ static void add_query(struct buf *path, const struct kube_request *request)
 	case KUBE_MERGE_PATCH:
 	case KUBE_JSON_PATCH:
 		add_write(&query, request);
+		add_timeout(&query, request);
 		break;
 	case KUBE_DELETE:
+		add_timeout(&query, request);
 		break;
 	}
 }

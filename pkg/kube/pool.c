@@ -35,7 +35,7 @@ static bool is_open_stream(const struct kube_call *call)
 	return call->verb == KUBE_STREAM && call->due_us == TIME_NEVER;
 }
 
-static void retire(struct kube_pool *pool, const char *why)
+void kube_pool_retire(struct kube_pool *pool, const char *why)
 {
 	struct kube_client *client = pool->client;
 
@@ -56,7 +56,7 @@ static void retire_gently(struct kube_pool *pool, const char *why)
 
 	if (pool->retired)
 		return;
-	retire(pool, why);
+	kube_pool_retire(pool, why);
 	list_for_each(it, &pool->calls) {
 		struct kube_call *call = container_of(it, struct kube_call, entry);
 		int64_t wait_us = (int64_t)random_below(&client->random, DRAIN_US);
@@ -69,7 +69,7 @@ static void retire_gently(struct kube_pool *pool, const char *why)
 /* Nothing comes any more: what is under way will not end by itself. */
 static void give_up(struct kube_pool *pool, const char *why)
 {
-	retire(pool, why);
+	kube_pool_retire(pool, why);
 	list_for_each(it, &pool->calls)
 		kube_call_stop(container_of(it, struct kube_call, entry), ERROR_UNAVAILABLE, why);
 }

@@ -309,6 +309,8 @@ int elector_new(struct kube_client *client, const struct elector_options *option
 	arena_init(&elector->arena, LIMIT_DECODE_ARENA);
 	loop_timer_init(&elector->timer, elector->loop, "elector", proceed, elector);
 	kube_client_set_fence(client, may_send, elector);
+	kube_client_limit_fenced(client,
+				 options->lease.duration_us - options->lease.renew_deadline_us);
 	watch_lease(elector);
 	*ret_elector = elector;
 	return 0;

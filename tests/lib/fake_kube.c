@@ -185,6 +185,10 @@ void kube_client_set_fence(struct kube_client *client,
 	client->fence_context = context;
 }
 
+void kube_client_limit_fenced(struct kube_client *client UNUSED, int64_t timeout_us UNUSED)
+{
+}
+
 void kube_client_fence(struct kube_client *client)
 {
 	list_for_each(it, &client->calls) {
