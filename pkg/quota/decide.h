@@ -13,9 +13,6 @@
  */
 
 /* How long ResourceQuota status may lag behind before Ready says why that is odd. */
-/* Who else wrote stays named in Drifted for so long after it was put right, to be seen by people.
- */
-#define QUOTA_DRIFT_SHOWN_US (300LL * 1000 * 1000)
 
 #define QUOTA_STATUS_STALE_US (60 * 1000000LL)
 /* Who else wrote stays named in Drifted for so long after it was put right: people look late. */
