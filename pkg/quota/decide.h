@@ -13,7 +13,6 @@
  */
 
 /* How long ResourceQuota status may lag behind before Ready says why that is odd. */
-
 #define QUOTA_STATUS_STALE_US (60 * 1000000LL)
 /* Who else wrote stays named in Drifted for so long after it was put right: people look late. */
 #define QUOTA_DRIFT_SHOWN_US (300 * 1000000LL)
