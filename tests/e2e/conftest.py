@@ -13,10 +13,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "lib"))
 from cluster import TOOLS, Cluster, NotYet, wait_for
 from controller import Controller, install
 from gpus import Namespace
+from quiet import Quiet
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "last: takes gpuqos apart, and so comes after all others")
+    config.addinivalue_line("markers", "last: comes after all others")
 
 
 def pytest_collection_modifyitems(items):
@@ -31,6 +32,31 @@ def world(tmp_path_factory):
         controller = Controller(cluster, tmp_path_factory.mktemp("controller"), "-v", "2").start()
         yield types.SimpleNamespace(cluster=cluster, controller=controller)
         controller.kill()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quiet_player(request, tmp_path_factory):
+    """Begins with the run, if a test of this run looks at what came of it."""
+    if not any("quiet" in item.fixturenames for item in request.session.items):
+        yield None
+        return
+    player = Quiet(tmp_path_factory.mktemp("quiet"))
+    yield player
+    player.thread.join()
+
+
+@pytest.fixture
+def tell(capsys):
+    """Prints a figure that is to be seen also when all is well."""
+    def say(text):
+        with capsys.disabled():
+            print(f"\n    {text}")
+    return say
+
+
+@pytest.fixture
+def quiet(quiet_player):
+    return quiet_player.scene
 
 
 @pytest.fixture

@@ -175,15 +175,15 @@ def test_a_selector_on_the_product_makes_a_pod_cheaper_and_the_refusal_says_so(n
     assert "dearest" not in answer.message
 
 
-def test_a_burst_of_mixed_kinds_overshoots_by_no_more_than_what_came_within_the_lag(nodes, namespace):
+def test_a_burst_of_mixed_kinds_overshoots_by_no_more_than_what_came_within_the_lag(nodes, namespace, tell):
     nodes("h100=4", "t4=8", "mig-mixed", "timesliced-renamed")
     namespace.put_quota("320Gi")
     dice = random.Random(7)
     items = [pod(f"p{i}", *dice.choice(MENU)) for i in range(1000 if SOAK else 80)]
     burst(namespace, items)
     used = wait_shown(namespace)
-    print(f"\nmixed burst of {len(items)}: {used / GIB:.1f}Gi held of 320Gi, "
-          f"overshoot {max(used - LIMIT, 0) / GIB:.1f}Gi")
+    tell(f"mixed burst of {len(items)}: {used / GIB:.1f}Gi held of 320Gi, "
+         f"overshoot {max(used - LIMIT, 0) / GIB:.1f}Gi")
     # Each resource name still has a limit of its own, which no burst passes.
     hard = namespace.resource_quota()["status"]["hard"]
     asked = collections.Counter()

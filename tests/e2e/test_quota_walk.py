@@ -164,10 +164,10 @@ class Walker:
         return len(self.done)
 
 
-def test_status_is_what_a_recount_says_at_every_step_of_a_random_walk(running, nodes, make_namespace):
+def test_status_is_what_a_recount_says_at_every_step_of_a_random_walk(running, nodes, make_namespace, tell):
     nodes(*OFFER)
     walkers, steps, seed = 10, 500 if SOAK else 100, random.SystemRandom().randrange(10**6)
-    print(f"\nseed {seed}")
+    tell(f"random walk of {steps} steps, seed {seed}")
     made = [Walker(make_namespace("walk"), running, f"{seed}/{i}", steps // walkers) for i in range(walkers)]
     for walker in made:
         walker.namespace.put_quota("8Ti")

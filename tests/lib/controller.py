@@ -120,6 +120,10 @@ class Controller:
     def new_token(self):
         return self.cluster.kubectl("create", "token", ACCOUNT, "-n", SYSTEM, "--duration=24h").strip()
 
+    def renew_token(self):
+        """For the next start: the account may have been made anew."""
+        write_kubeconfig(self.cluster, self.kubeconfig, self.new_token())
+
     @property
     def alive(self):
         return self.process is not None and self.process.poll() is None

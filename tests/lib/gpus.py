@@ -187,14 +187,11 @@ class Namespace:
         return wait_for(seen, f"{self.name} has an Event {reason}: {words}")
 
     def wait_enforced(self, name="team", timeout=30):
-        """Ready alone is not enough: the policy must see status too, and the API server
-        its own ResourceQuota; both do when a pod beyond any limit is refused by each."""
+        """Until Ready says so and the policy, which has a watch of its own, has seen it."""
         self.wait_condition("Ready", "True", "Enforced", name, timeout)
         wait_for(lambda: self.managed() == "true", f"{self.name} is managed")
-        # 19 digits would be more than int64 bytes once priced.
-        for item, words in ((pod("probe", "volcano.sh/vgpu-memory", 1), "cannot price"),
-                            (pod("probe", "nvidia.com/gpu", 10**6), "")):
-            self.wait_refused(item, words)
+        # The API server may take half a minute to find a CRD that was away.
+        self.wait_refused(pod("probe", "volcano.sh/vgpu-memory", 1), "cannot price", timeout=90)
         return self.quota(name)
 
     def wait_refused(self, item, words, timeout=10):
