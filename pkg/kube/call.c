@@ -200,8 +200,7 @@ static void call_free(struct kube_call *call)
 	mem_free(call);
 }
 
-static void tell_owner(struct kube_call *call, const struct http_response *response,
-		       const struct error *err)
+static void tell_owner(struct kube_call *call, int64_t sent_us, const struct error *err)
 {
 	struct kube_answer answer = {.status = call->status, .protobuf = call->protobuf};
 
@@ -210,7 +209,7 @@ static void tell_owner(struct kube_call *call, const struct http_response *respo
 		return;
 	}
 	answer.body = buf_str(&call->answer);
-	answer.sent_us = response->sent_us;
+	answer.sent_us = sent_us;
 	call->handlers.on_done(call->handlers.context, &answer, NULL);
 }
 
@@ -230,6 +229,6 @@ void kube_call_finish(struct kube_call *call, const struct http_response *respon
 					   clock_monotonic(loop_clock(client->loop)) -
 						   call->begin_us);
 	if (!call->abandoned)
-		tell_owner(call, response, err);
+		tell_owner(call, response ? response->sent_us : 0, err);
 	call_free(call);
 }

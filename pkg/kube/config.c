@@ -148,11 +148,11 @@ int kube_config_load(const struct kube_config_options *options, struct kube_conf
 	if (options->path) {
 		if (add_file(&files, options->path, err))
 			return -1;
-	} else {
-		list = default_list(options);
-		if (add_list(&files, list, err))
-			return -1;
+		return kubeconfig_resolve(files.items, files.n, options->context, ret_config, err);
 	}
+	list = default_list(options);
+	if (add_list(&files, list, err))
+		return -1;
 	if (files.n)
 		return kubeconfig_resolve(files.items, files.n, options->context, ret_config, err);
 	if (!is_in_cluster(options))

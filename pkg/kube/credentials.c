@@ -29,11 +29,11 @@ struct kube_credentials {
 
 	struct material now;
 	uint64_t generation, serial;
-	bool valid;           /* `now` may be used */
-	int64_t read_us;      /* monotonic: when files were last looked at */
-	struct error failure; /* of the last try */
-	int64_t retry_us;     /* monotonic: not before, after a failure */
-	int failures;         /* in a row */
+	bool valid;            /* `now` may be used */
+	int64_t read_us;       /* monotonic: when files were last looked at */
+	struct error failure;  /* of the last try */
+	int64_t retry_us;      /* monotonic: not before, after a failure */
+	unsigned int failures; /* in a row */
 
 	struct kube_plugin *plugin;       /* runs */
 	struct kube_plugin_answer answer; /* the last; empty before the first */
@@ -207,7 +207,7 @@ static int build(struct kube_credentials *credentials, struct error *err)
 
 static void fail(struct kube_credentials *credentials, const struct error *err)
 {
-	int64_t wait = BACKOFF_US << MIN(credentials->failures, 6);
+	int64_t wait = BACKOFF_US << MIN(credentials->failures, 6u);
 
 	credentials->failures++;
 	credentials->failure = *err;
@@ -254,7 +254,7 @@ static void on_plugin(void *context, struct kube_plugin_answer *answer, const st
 	}
 	if (err) {
 		fail(credentials, err);
-	} else {
+	} else if (answer) {
 		kube_plugin_answer_clear(&credentials->answer);
 		credentials->answer = *answer;
 		*answer = (struct kube_plugin_answer){0};

@@ -100,7 +100,8 @@ void kube_pool_suspect(struct kube_pool *pool, int64_t begin_us);
 /* Takes no new request; its connections are closed as soon as its last one is over. */
 void kube_pool_retire(struct kube_pool *pool, const char *why);
 void kube_pool_free(struct kube_pool *pool);
-void kube_pool_reap(void *client);
+/* Frees retired pools that nobody uses; the context is the client. */
+void kube_pool_reap(void *context);
 
 /* client.c */
 /* The headers of a request, borrowed from @call, @identity and the client; to be released. */

@@ -21,8 +21,6 @@
 #define READ_SIZE   ((size_t)16 * 1024)
 #define INFO_MOST   (2 * (size_t)LIMIT_CERTIFICATE + 2 * (size_t)LIMIT_YAML_DOCUMENT)
 
-extern char **environ;
-
 struct pipe_end {
 	int fd;
 	struct loop_fd *watch;

@@ -98,7 +98,7 @@ static int find(const struct kubeconfig_file *file, const struct wire_list *list
 /* "https://host:port/prefix"; the prefix is of proxies in front of several API servers. */
 static int check_server(struct str server, struct error *err)
 {
-	struct str rest = server;
+	struct str rest;
 
 	if (str_starts_with(server, STR("https://")))
 		rest = (struct str){server.data + 8, server.len - 8};

@@ -129,20 +129,20 @@ static int decode(struct str body, bool protobuf, struct arena *arena, struct wi
 	return pb_decode(&wire_status_schema, envelope.raw, arena, status, NULL);
 }
 
-void kube_status_error(int code, struct str body, bool protobuf, int64_t retry_after_us,
+void kube_status_error(int status, struct str body, bool protobuf, int64_t retry_after_us,
 		       struct error *ret_err)
 {
 	CLEANUP(arena_clear) struct arena arena;
-	struct wire_status status;
+	struct wire_status object;
 
 	arena_init(&arena, STATUS_ARENA);
-	if (decode(body, protobuf, &arena, &status) == 0 &&
-	    (status.reason.len || status.message.len)) {
-		status.code = code;
-		kube_status_fill_error(&status, ret_err);
+	if (decode(body, protobuf, &arena, &object) == 0 &&
+	    (object.reason.len || object.message.len)) {
+		object.code = status;
+		kube_status_fill_error(&object, ret_err);
 	} else {
-		set_plain(ret_err, kind_of_code(code), code, protobuf ? STR_NONE : body);
+		set_plain(ret_err, kind_of_code(status), status, protobuf ? STR_NONE : body);
 	}
-	ret_err->http_status = code;
+	ret_err->http_status = status;
 	ret_err->retry_after_us = MAX(ret_err->retry_after_us, retry_after_us);
 }

@@ -16,8 +16,6 @@
 #define CONNECTIONS  64
 #define REQUEST_MOST (256 * 1024)
 
-extern char **environ;
-
 static char folder[64];
 
 int folder_setup(void **state)
@@ -87,6 +85,26 @@ char *read_text(const char *name)
 	if (kube_read_file(path_of(name), REQUEST_MOST, &text, &len, &err))
 		fail_msg("%s", err.message);
 	return text;
+}
+
+void copy_file(const char *from, const char *to)
+{
+	char *text = read_text(from);
+
+	write_file(to, text);
+	mem_free(text);
+}
+
+void add_escaped(struct buf *json, const char *name)
+{
+	char *text = read_text(name);
+
+	for (const char *c = text; *c; c++)
+		if (*c == '\n')
+			buf_add_cstr(json, "\\n");
+		else
+			buf_add_char(json, *c);
+	mem_free(text);
 }
 
 /* --- the server */

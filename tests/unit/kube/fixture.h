@@ -28,6 +28,9 @@ void write_script(const char *name, const char *text); /* executable */
 void make_pair(const char *name);
 /* To be released with mem_free(). */
 char *read_text(const char *name);
+void copy_file(const char *from, const char *to);
+/* Its lines as they stand in a JSON string. */
+void add_escaped(struct buf *json, const char *name);
 
 /*
  * HTTP/1.1 on 127.0.0.1, in the loop of the client: an answer is given as it stands for the

@@ -29,43 +29,43 @@ static struct kube_config *load_text(const char *text)
 #define EXEC(text) USER("{exec: " text "}")
 #define V1         "apiVersion: client.authentication.k8s.io/v1, "
 
+static const char everything[] = "apiVersion: v1\nkind: Config\npreferences: {}\n"
+				 "current-context: admin@dev\n"
+				 "clusters:\n"
+				 "- name: dev\n"
+				 "  cluster:\n"
+				 "    server: https://10.0.0.1:6443/prefix/\n"
+				 "    tls-server-name: api.dev\n"
+				 "    proxy-url: socks5://127.0.0.1:1080\n"
+				 "    certificate-authority-data: Q0E=\n"
+				 "    certificate-authority: ca.crt\n"
+				 "    extensions:\n"
+				 "    - name: client.authentication.k8s.io/exec\n"
+				 "      extension: {audience: a, list: [1, 2]}\n"
+				 "contexts:\n"
+				 "- context: {cluster: dev, user: admin, namespace: team-a}\n"
+				 "  name: admin@dev\n"
+				 "users:\n"
+				 "- name: admin\n"
+				 "  user:\n"
+				 "    client-certificate: /pki/admin.crt\n"
+				 "    client-key-data: S0VZ\n"
+				 "    tokenFile: tokens/admin\n"
+				 "    token: t\n"
+				 "    as: jane\n"
+				 "    as-uid: '7'\n"
+				 "    as-groups: [g1, 'g 2']\n"
+				 "    exec:\n"
+				 "      apiVersion: client.authentication.k8s.io/v1beta1\n"
+				 "      command: ./bin/login\n"
+				 "      args: [get, '', token]\n"
+				 "      env: [{name: A, value: b}]\n"
+				 "      installHint: install it\n"
+				 "      provideClusterInfo: true\n";
+
 static void test_everything(void **state)
 {
-	CLEANUP(kube_config_free)
-	struct kube_config *config =
-		load_text("apiVersion: v1\nkind: Config\npreferences: {}\n"
-			  "current-context: admin@dev\n"
-			  "clusters:\n"
-			  "- name: dev\n"
-			  "  cluster:\n"
-			  "    server: https://10.0.0.1:6443/prefix/\n"
-			  "    tls-server-name: api.dev\n"
-			  "    proxy-url: socks5://127.0.0.1:1080\n"
-			  "    certificate-authority-data: Q0E=\n"
-			  "    certificate-authority: ca.crt\n"
-			  "    extensions:\n"
-			  "    - name: client.authentication.k8s.io/exec\n"
-			  "      extension: {audience: a, list: [1, 2]}\n"
-			  "contexts:\n"
-			  "- context: {cluster: dev, user: admin, namespace: team-a}\n"
-			  "  name: admin@dev\n"
-			  "users:\n"
-			  "- name: admin\n"
-			  "  user:\n"
-			  "    client-certificate: /pki/admin.crt\n"
-			  "    client-key-data: S0VZ\n"
-			  "    tokenFile: tokens/admin\n"
-			  "    token: t\n"
-			  "    as: jane\n"
-			  "    as-uid: '7'\n"
-			  "    as-groups: [g1, 'g 2']\n"
-			  "    exec:\n"
-			  "      apiVersion: client.authentication.k8s.io/v1beta1\n"
-			  "      command: ./bin/login\n"
-			  "      args: [get, '', token]\n"
-			  "      env: [{name: A, value: b}]\n"
-			  "      installHint: install it\n"
-			  "      provideClusterInfo: true\n");
+	CLEANUP(kube_config_free) struct kube_config *config = load_text(everything);
 
 	(void)state;
 	assert_string_equal(config->server, "https://10.0.0.1:6443/prefix");
@@ -114,100 +114,95 @@ static void test_a_command_without_slash_is_looked_for_in_path(void **state)
 	assert_string_equal(config->exec.command, "aws");
 }
 
+static const struct {
+	const char *name, *text;
+	enum error_kind kind;
+	const char *message;
+} mistakes[] = {
+	{"no YAML", "a: [", ERROR_INVALID, "config: "},
+	{"a list", "[1]", ERROR_INVALID, "config: "},
+	{"an empty file", "", ERROR_INVALID, "current-context: missing"},
+	{"only a comment", "# nothing\n", ERROR_INVALID, "current-context: missing"},
+	{"a context that is not there", "current-context: z\n" CLUSTER, ERROR_INVALID,
+	 "context \"z\" is not defined"},
+	{"a context without cluster", "current-context: x\ncontexts: [{name: x}]\n", ERROR_INVALID,
+	 "context \"x\": cluster: missing"},
+	{"a cluster that is not there", CONTEXT, ERROR_INVALID, "cluster \"c\" is not defined"},
+	{"a user that is not there", CLUSTER CONTEXT, ERROR_INVALID, "user \"u\" is not defined"},
+	{"no server", SERVED("{}"), ERROR_INVALID, "cluster \"c\": server: missing"},
+	{"a server without scheme", SERVED("{server: '10.0.0.1:6443'}"), ERROR_INVALID,
+	 "server: \"10.0.0.1:6443\" does not begin with https://"},
+	{"a server of another scheme", SERVED("{server: 'file:///etc/passwd'}"), ERROR_INVALID,
+	 "does not begin with https://"},
+	{"a server without host", SERVED("{server: 'https://'}"), ERROR_INVALID, "server: "},
+	{"a server with port only", SERVED("{server: 'https://:6443'}"), ERROR_INVALID,
+	 "has no host"},
+	{"a server with a query", SERVED("{server: 'https://a/?b'}"), ERROR_INVALID,
+	 "has a character that no server has"},
+	{"a server with a user", SERVED("{server: 'https://u:p@a'}"), ERROR_INVALID,
+	 "has a character that no server has"},
+	{"a server of two lines", SERVED("{server: \"https://a\\r\\nX: y\"}"), ERROR_INVALID,
+	 "server: control characters"},
+	{"a server that is a number", SERVED("{server: 5}"), ERROR_INVALID, "server"},
+	{"a proxy of another scheme", SERVED("{server: 'https://a', proxy-url: 'ftp://p'}"),
+	 ERROR_INVALID, "proxy-url: "},
+	{"a CA that is not base64",
+	 SERVED("{server: 'https://a', certificate-authority-data: '%%'}"), ERROR_INVALID,
+	 "certificate-authority-data"},
+	{"a CA where nothing is verified",
+	 SERVED("{server: 'https://a', insecure-skip-tls-verify: true, "
+		"certificate-authority: ca}"),
+	 ERROR_INVALID, "insecure-skip-tls-verify"},
+	{"a certificate without key", USER("{client-certificate: a}"), ERROR_INVALID,
+	 "user \"u\": client-certificate and client-key"},
+	{"a key without certificate", USER("{client-key-data: S0VZ}"), ERROR_INVALID,
+	 "client-certificate and client-key"},
+	{"a token and a name", USER("{token: t, username: me}"), ERROR_INVALID,
+	 "token and username"},
+	{"a token of two lines", USER("{token: \"a\\nb\"}"), ERROR_INVALID,
+	 "token: control characters"},
+	{"an auth-provider", USER("{auth-provider: {name: gcp}}"), ERROR_INVALID,
+	 "auth-provider: was removed"},
+	{"groups without user", USER("{as-groups: [a]}"), ERROR_INVALID, "without as"},
+	{"a group of two lines", USER("{as: a, as-groups: [\"x\\ny\"]}"), ERROR_INVALID,
+	 "as-groups"},
+	{"extra of an impersonation", USER("{as: a, as-user-extra: {k: [v]}}"), ERROR_INVALID,
+	 "as-user-extra: not supported"},
+	{"a plugin of an old version",
+	 EXEC("{apiVersion: client.authentication.k8s.io/v1alpha1, command: a}"), ERROR_INVALID,
+	 "exec.apiVersion: "},
+	{"a plugin without command", EXEC("{" V1 "interactiveMode: Never}"), ERROR_INVALID,
+	 "exec.command: missing"},
+	{"a plugin that wants a terminal", EXEC("{" V1 "command: a, interactiveMode: Always}"),
+	 ERROR_INVALID, "wants a terminal"},
+	{"a plugin of v1 that does not say", EXEC("{" V1 "command: a}"), ERROR_INVALID,
+	 "exec.interactiveMode: missing"},
+	{"a plugin of an unknown mode", EXEC("{" V1 "command: a, interactiveMode: Sometimes}"),
+	 ERROR_INVALID, "\"Sometimes\" is none of"},
+	{"an environment without name",
+	 EXEC("{" V1 "command: a, interactiveMode: Never, env: [{value: b}]}"), ERROR_INVALID,
+	 "exec.env: "},
+	{"an environment name with a sign",
+	 EXEC("{" V1 "command: a, interactiveMode: Never, env: [{name: 'a=b', value: c}]}"),
+	 ERROR_INVALID, "exec.env: "},
+};
+
 static void test_what_is_wrong_is_said(void **state)
 {
-	static const struct {
-		const char *name, *text;
-		enum error_kind kind;
-		const char *message;
-	} cases[] = {
-		{"no YAML", "a: [", ERROR_INVALID, "config: "},
-		{"a list", "[1]", ERROR_INVALID, "config: "},
-		{"an empty file", "", ERROR_INVALID, "current-context: missing"},
-		{"only a comment", "# nothing\n", ERROR_INVALID, "current-context: missing"},
-		{"a context that is not there", "current-context: z\n" CLUSTER, ERROR_INVALID,
-		 "context \"z\" is not defined"},
-		{"a context without cluster", "current-context: x\ncontexts: [{name: x}]\n",
-		 ERROR_INVALID, "context \"x\": cluster: missing"},
-		{"a cluster that is not there", CONTEXT, ERROR_INVALID,
-		 "cluster \"c\" is not defined"},
-		{"a user that is not there", CLUSTER CONTEXT, ERROR_INVALID,
-		 "user \"u\" is not defined"},
-		{"no server", SERVED("{}"), ERROR_INVALID, "cluster \"c\": server: missing"},
-		{"a server without scheme", SERVED("{server: '10.0.0.1:6443'}"), ERROR_INVALID,
-		 "server: \"10.0.0.1:6443\" does not begin with https://"},
-		{"a server of another scheme", SERVED("{server: 'file:///etc/passwd'}"),
-		 ERROR_INVALID, "does not begin with https://"},
-		{"a server without host", SERVED("{server: 'https://'}"), ERROR_INVALID,
-		 "server: "},
-		{"a server with port only", SERVED("{server: 'https://:6443'}"), ERROR_INVALID,
-		 "has no host"},
-		{"a server with a query", SERVED("{server: 'https://a/?b'}"), ERROR_INVALID,
-		 "has a character that no server has"},
-		{"a server with a user", SERVED("{server: 'https://u:p@a'}"), ERROR_INVALID,
-		 "has a character that no server has"},
-		{"a server of two lines", SERVED("{server: \"https://a\\r\\nX: y\"}"),
-		 ERROR_INVALID, "server: control characters"},
-		{"a server that is a number", SERVED("{server: 5}"), ERROR_INVALID, "server"},
-		{"a proxy of another scheme", SERVED("{server: 'https://a', proxy-url: 'ftp://p'}"),
-		 ERROR_INVALID, "proxy-url: "},
-		{"a CA that is not base64",
-		 SERVED("{server: 'https://a', certificate-authority-data: '%%'}"), ERROR_INVALID,
-		 "certificate-authority-data"},
-		{"a CA where nothing is verified",
-		 SERVED("{server: 'https://a', insecure-skip-tls-verify: true, "
-			"certificate-authority: ca}"),
-		 ERROR_INVALID, "insecure-skip-tls-verify"},
-		{"a certificate without key", USER("{client-certificate: a}"), ERROR_INVALID,
-		 "user \"u\": client-certificate and client-key"},
-		{"a key without certificate", USER("{client-key-data: S0VZ}"), ERROR_INVALID,
-		 "client-certificate and client-key"},
-		{"a token and a name", USER("{token: t, username: me}"), ERROR_INVALID,
-		 "token and username"},
-		{"a token of two lines", USER("{token: \"a\\nb\"}"), ERROR_INVALID,
-		 "token: control characters"},
-		{"an auth-provider", USER("{auth-provider: {name: gcp}}"), ERROR_INVALID,
-		 "auth-provider: was removed"},
-		{"groups without user", USER("{as-groups: [a]}"), ERROR_INVALID, "without as"},
-		{"a group of two lines", USER("{as: a, as-groups: [\"x\\ny\"]}"), ERROR_INVALID,
-		 "as-groups"},
-		{"extra of an impersonation", USER("{as: a, as-user-extra: {k: [v]}}"),
-		 ERROR_INVALID, "as-user-extra: not supported"},
-		{"a plugin of an old version",
-		 EXEC("{apiVersion: client.authentication.k8s.io/v1alpha1, command: a}"),
-		 ERROR_INVALID, "exec.apiVersion: "},
-		{"a plugin without command", EXEC("{" V1 "interactiveMode: Never}"), ERROR_INVALID,
-		 "exec.command: missing"},
-		{"a plugin that wants a terminal",
-		 EXEC("{" V1 "command: a, interactiveMode: Always}"), ERROR_INVALID,
-		 "wants a terminal"},
-		{"a plugin of v1 that does not say", EXEC("{" V1 "command: a}"), ERROR_INVALID,
-		 "exec.interactiveMode: missing"},
-		{"a plugin of an unknown mode",
-		 EXEC("{" V1 "command: a, interactiveMode: Sometimes}"), ERROR_INVALID,
-		 "\"Sometimes\" is none of"},
-		{"an environment without name",
-		 EXEC("{" V1 "command: a, interactiveMode: Never, env: [{value: b}]}"),
-		 ERROR_INVALID, "exec.env: "},
-		{"an environment name with a sign",
-		 EXEC("{" V1 "command: a, interactiveMode: Never, env: [{name: 'a=b', value: c}]}"),
-		 ERROR_INVALID, "exec.env: "},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
 		struct kube_config *config = NULL;
 		struct error err = {0};
 
-		write_file("config", cases[i].text);
+		write_file("config", mistakes[i].text);
 		if (!kube_config_load(&(struct kube_config_options){.path = path_of("config")},
 				      &config, &err))
-			fail_msg("%s: is accepted", cases[i].name);
+			fail_msg("%s: is accepted", mistakes[i].name);
 		assert_null(config);
-		if (err.kind != cases[i].kind || !strstr(err.message, cases[i].message))
-			fail_msg("%s: %s", cases[i].name, err.message);
+		if (err.kind != mistakes[i].kind || !strstr(err.message, mistakes[i].message))
+			fail_msg("%s: %s", mistakes[i].name, err.message);
 		if (!strstr(err.message, path_of("config")))
-			fail_msg("%s: does not name the file: %s", cases[i].name, err.message);
+			fail_msg("%s: does not name the file: %s", mistakes[i].name, err.message);
 	}
 }
 

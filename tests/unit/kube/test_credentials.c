@@ -188,14 +188,6 @@ static void test_what_is_no_token(void **state)
 	}
 }
 
-static void copy_file(const char *from, const char *to)
-{
-	char *text = read_text(from);
-
-	write_file(to, text);
-	mem_free(text);
-}
-
 static void test_a_certificate_rotates_when_both_files_fit(void **state)
 {
 	struct world w = {0};
@@ -350,19 +342,6 @@ static void test_an_expired_token_is_not_used(void **state)
 	wait_for_change(&w);
 	get_failed(&w, ERROR_UNAUTHORIZED, "has expired already");
 	plugin_stop(&w);
-}
-
-/* @path as one line of JSON. */
-static void add_escaped(struct buf *json, const char *name)
-{
-	char *text = read_text(name);
-
-	for (const char *c = text; *c; c++)
-		if (*c == '\n')
-			buf_add_cstr(json, "\\n");
-		else
-			buf_add_char(json, *c);
-	mem_free(text);
 }
 
 static void test_a_plugin_gives_a_certificate(void **state)
