@@ -61,7 +61,7 @@ def make_certificate(folder):
 class Proxy:
     """A fault proxy in front of the cluster's API server."""
 
-    def __init__(self, cluster, directory):
+    def __init__(self, cluster, directory, *flags):
         directory = pathlib.Path(directory)
         config = json.loads(cluster.kubectl("config", "view", "--raw", "--minify", "-o", "json"))
         upstream = config["clusters"][0]["cluster"]
@@ -70,7 +70,8 @@ class Proxy:
         ca.write_bytes(base64.b64decode(upstream["certificate-authority-data"]))
         with open(directory / "log", "ab") as log:
             self.process = subprocess.Popen(
-                [build_proxy(), "-upstream", upstream["server"], "-ca", ca, "-cert", self.certificate, "-key", key],
+                [build_proxy(), "-upstream", upstream["server"], "-ca", ca, "-cert", self.certificate, "-key", key,
+                 *flags],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
         assert select.select([self.process.stdout], [], [], 30)[0], "the fault proxy does not start"
         self.url, self.control = self.process.stdout.readline().split()
@@ -277,10 +278,16 @@ class Scenario:
         return json.loads(json.dumps(found).replace(self.prefix + "-", ""))
 
     def wait_settled(self, timeout=PATIENCE):
-        """Until every quota says that it is about its latest spec; returns the state."""
+        """Until every quota says that it is about its latest spec, and what belonged to
+        others is gone (a new cluster's garbage collector learns of our CRD after up to
+        half a minute); returns the state."""
         def settled():
             for letter in self.NAMESPACES:
-                for item in self.cluster.get(self.quotas(letter))["items"]:
+                items = self.cluster.get(self.quotas(letter))["items"]
+                left = self.cluster.api("GET", self.core(letter, "resourcequotas/gpuqos"))
+                if not items and left.status != 404:
+                    return NotYet((letter, left.status))
+                for item in items:
                     status = item.get("status", {})
                     ready = [c for c in status.get("conditions", []) if c["type"] == "Ready"]
                     if status.get("observedGeneration") != item["metadata"]["generation"] or not ready:
