@@ -10,6 +10,32 @@
 #include "base/limits.h"
 #include "http/internal.h"
 
+static bool is_http2(const struct http_call *call)
+{
+	long version = 0;
+
+	curl_easy_getinfo(call->easy, CURLINFO_HTTP_VERSION, &version);
+	return version == CURL_HTTP_VERSION_2_0;
+}
+
+/*
+ * Over HTTP/2 libcurl 7.88 puts the head of an answer and its body into one buffer, and hands on at
+ * most CURL_MAX_WRITE_SIZE of it at a time. When they fill it there may be more, also for other
+ * streams of the connection, that libcurl keeps for itself: see on_again().
+ */
+void call_received(struct http_call *call, size_t bytes)
+{
+	size_t full = (size_t)MIN(call->buffer_size, (long)CURL_MAX_WRITE_SIZE);
+
+	call->heard_us = loop_now(call->pool->loop);
+	call->pool->fed = true;
+	call->burst += bytes;
+	if (call->burst >= full && is_http2(call))
+		pool_read_again(call->pool);
+	if (call->headers_done)
+		call->burst = 0;
+}
+
 static size_t on_body(char *data, size_t size, size_t n, void *context)
 {
 	struct http_call *call = context;
@@ -18,10 +44,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *context)
 
 	if (call->over)
 		return CURL_WRITEFUNC_ERROR;
-	call->heard_us = loop_now(call->pool->loop);
-	call->pool->fed = true;
-	if (bytes.len >= (size_t)MIN(call->buffer_size, (long)CURL_MAX_WRITE_SIZE))
-		call->pool->full = true;
+	call_received(call, bytes.len);
 	if (call->handlers.on_body &&
 	    call->handlers.on_body(call->handlers.context, bytes, &err) != 0)
 		call_error(call, err.kind, "%s", err.message);

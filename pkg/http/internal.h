@@ -13,7 +13,7 @@
 #define MAX_CONTENT_TYPE 128          /* bytes kept of one */
 #define IDLE_HANDLES     32           /* easy handles kept for the next request */
 #define OWN_HEADERS      3            /* Content-Type, Expect, Host */
-#define WHOLE_BUFFER     (32L * 1024) /* see buffer_size() */
+#define WHOLE_BUFFER     (32L * 1024) /* see take_easy() */
 
 struct http_pool {
 	struct loop *loop;
@@ -26,9 +26,9 @@ struct http_pool {
 
 	struct loop_timer curl_timer;        /* when libcurl wants to be called next */
 	struct loop_timer work;              /* starts what is queued, ends what has failed */
-	struct loop_timer again;             /* reads from last_fd once more */
-	curl_socket_t last_fd;               /* that was ready */
-	bool fed, full;                      /* bytes have come; they filled the buffer */
+	struct loop_timer again;             /* see on_again() */
+	struct list sockets;                 /* that libcurl wants watched */
+	bool fed;                            /* libcurl had something since this was cleared */
 	struct list queued, running, failed; /* a call is in exactly one, until on_done */
 	struct list dead; /* pool freed: on_done was called, libcurl may still hold it */
 	size_t inflight;
@@ -58,8 +58,9 @@ struct http_call {
 	size_t body_len;
 
 	int64_t timeout_us, silence_us; /* 0 for none */
-	long buffer_size;
-	int64_t begun_us, heard_us; /* of http_send() and of the last byte */
+	long buffer_size;               /* of libcurl, for this transfer */
+	size_t burst;                   /* bytes of the head, or of it and the first of the body */
+	int64_t begun_us, heard_us;     /* of http_send() and of the last byte */
 
 	struct http_response response;
 	char content_type[MAX_CONTENT_TYPE];
@@ -85,6 +86,11 @@ int call_error(struct http_call *call, enum error_kind kind, const char *format,
 void call_fail(struct http_call *call, enum error_kind kind, const char *what);
 /* What libcurl says of a transfer that is over, unless a failure was noted before. */
 void call_judge(struct http_call *call, CURLcode code);
+
+void call_received(struct http_call *call, size_t bytes);
+
+/* pool.c: libcurl may keep bytes of a connection; it is called again in a later turn. */
+void pool_read_again(struct http_pool *pool);
 
 /* response.c: libcurl's header callback. */
 size_t call_header(char *data, size_t size, size_t n, void *context);

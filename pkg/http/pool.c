@@ -15,6 +15,13 @@
 #define DEFAULT_BUFFER (16 * 1024)
 #define STEPS_PER_TURN 8 /* calls started or ended, each some tens of µs */
 
+struct socket_watch {
+	struct list link;
+	curl_socket_t fd;
+	struct loop_fd *watch;
+	bool again; /* libcurl may keep bytes from it */
+};
+
 static struct http_call *first_of(const struct list *calls)
 {
 	struct list *first = list_first(calls);
@@ -129,9 +136,37 @@ static void act(struct http_pool *pool, curl_socket_t fd, int mask)
 	enter(pool);
 	curl_multi_socket_action(pool->multi, fd, mask, &running);
 	collect(pool);
-	if (!pool->freed && pool->full)
-		loop_defer(&pool->again);
 	leave(pool);
+}
+
+static struct socket_watch *find_socket(const struct http_pool *pool, curl_socket_t fd)
+{
+	list_for_each(it, &pool->sockets) {
+		struct socket_watch *watch = container_of(it, struct socket_watch, link);
+
+		if (watch->fd == fd)
+			return watch;
+	}
+	return NULL;
+}
+
+/* All connections, mostly one: libcurl does not tell of a running call on which it is. */
+void pool_read_again(struct http_pool *pool)
+{
+	list_for_each(it, &pool->sockets)
+		container_of(it, struct socket_watch, link)->again = true;
+	loop_defer(&pool->again);
+}
+
+static struct socket_watch *first_again(const struct http_pool *pool)
+{
+	list_for_each(it, &pool->sockets) {
+		struct socket_watch *watch = container_of(it, struct socket_watch, link);
+
+		if (watch->again)
+			return watch;
+	}
+	return NULL;
 }
 
 /*
@@ -142,11 +177,19 @@ static void act(struct http_pool *pool, curl_socket_t fd, int mask)
 static void on_again(void *context)
 {
 	struct http_pool *pool = context;
+	struct socket_watch *watch = first_again(pool);
+	curl_socket_t fd;
 
+	if (!watch)
+		return;
+	fd = watch->fd;
+	watch->again = pool->fed = false;
 	enter(pool);
-	pool->fed = pool->full = false;
-	act(pool, pool->last_fd, CURL_CSELECT_IN);
-	if (pool->fed && !pool->freed)
+	act(pool, fd, CURL_CSELECT_IN);
+	watch = find_socket(pool, fd);
+	if (watch && pool->fed)
+		watch->again = true;
+	if (!pool->freed && first_again(pool))
 		loop_defer(&pool->again);
 	leave(pool);
 }
@@ -158,12 +201,10 @@ static void on_curl_timer(void *context)
 
 static void on_socket(void *context, int fd, unsigned int events)
 {
-	struct http_pool *pool = context;
 	int mask = (events & LOOP_READ ? CURL_CSELECT_IN : 0) |
 		   (events & LOOP_WRITE ? CURL_CSELECT_OUT : 0);
 
-	pool->last_fd = fd;
-	act(pool, fd, mask);
+	act(context, fd, mask);
 }
 
 static int curl_wants_timer(CURLM *multi UNUSED, long wait_ms, void *context)
@@ -177,27 +218,63 @@ static int curl_wants_timer(CURLM *multi UNUSED, long wait_ms, void *context)
 	return 0;
 }
 
+static struct socket_watch *socket_new(struct http_pool *pool, curl_socket_t fd)
+{
+	struct socket_watch *watch = mem_alloc(sizeof(*watch));
+
+	watch->fd = fd;
+	watch->watch = loop_fd_new(pool->loop, pool->name, fd, on_socket, pool);
+	list_append(&pool->sockets, &watch->link);
+	curl_multi_assign(pool->multi, fd, watch);
+	return watch;
+}
+
+static void socket_free(struct socket_watch *watch)
+{
+	if (!watch)
+		return;
+	list_unlink(&watch->link);
+	loop_fd_free(watch->watch);
+	mem_free(watch);
+}
+
 static int curl_wants_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *context,
 			     void *watch_context)
 {
 	struct http_pool *pool = context;
-	struct loop_fd *watch = watch_context;
+	struct socket_watch *watch = watch_context;
 
 	if (what == CURL_POLL_REMOVE) {
-		loop_fd_free(watch);
 		curl_multi_assign(pool->multi, fd, NULL);
+		socket_free(watch);
 		return 0;
 	}
-	if (!watch) {
-		watch = loop_fd_new(pool->loop, pool->name, fd, on_socket, pool);
-		curl_multi_assign(pool->multi, fd, watch);
-	}
-	loop_fd_update(watch, (what & CURL_POLL_IN ? LOOP_READ : 0) |
-				      (what & CURL_POLL_OUT ? LOOP_WRITE : 0));
+	if (!watch)
+		watch = socket_new(pool, fd);
+	loop_fd_update(watch->watch, (what & CURL_POLL_IN ? LOOP_READ : 0) |
+					     (what & CURL_POLL_OUT ? LOOP_WRITE : 0));
 	return 0;
 }
 
 /* --- the pool's own turn */
+
+/*
+ * Small for a stream, where it bounds a turn; an answer that ends soon is better taken at once.
+ * libcurl refuses another size as long as a handle still has its old buffer.
+ */
+static void take_easy(struct http_call *call)
+{
+	struct http_pool *pool = call->pool;
+	long size = pool->receive_buffer;
+
+	call->buffer_size = call->timeout_us > 0 ? MAX(size, WHOLE_BUFFER) : size;
+	call->easy = pool->n_idle > 0 ? pool->idle[--pool->n_idle] : easy_new(pool);
+	if (curl_easy_setopt(call->easy, CURLOPT_BUFFERSIZE, call->buffer_size) == CURLE_OK)
+		return;
+	curl_easy_cleanup(call->easy);
+	call->easy = easy_new(pool);
+	curl_easy_setopt(call->easy, CURLOPT_BUFFERSIZE, call->buffer_size);
+}
 
 static void start(struct http_call *call)
 {
@@ -205,7 +282,7 @@ static void start(struct http_call *call)
 
 	list_unlink(&call->link);
 	list_append(&pool->running, &call->link);
-	call->easy = pool->n_idle > 0 ? pool->idle[--pool->n_idle] : easy_new(pool);
+	take_easy(call);
 	call_configure(call);
 	curl_multi_add_handle(pool->multi, call->easy);
 }
@@ -328,10 +405,10 @@ int http_pool_new(struct loop *loop, const struct http_pool_options *options,
 	list_init(&pool->running);
 	list_init(&pool->failed);
 	list_init(&pool->dead);
+	list_init(&pool->sockets);
 	loop_timer_init(&pool->curl_timer, loop, options->name, on_curl_timer, pool);
 	loop_timer_init(&pool->work, loop, options->name, on_work, pool);
 	loop_timer_init(&pool->again, loop, options->name, on_again, pool);
-	pool->last_fd = CURL_SOCKET_BAD;
 	pool->multi = multi_new(pool);
 	*ret_pool = pool;
 	return 0;

@@ -108,7 +108,7 @@ size_t call_header(char *data, size_t size, size_t n, void *context)
 
 	if (call->over)
 		return 0;
-	call->heard_us = loop_now(call->pool->loop);
+	call_received(call, size * n);
 	if (take(call, (struct str){data, size * n}) < 0 || call->over)
 		return 0;
 	return size * n;

@@ -211,6 +211,53 @@ static void a_cancelled_stream_leaves_the_connection_to_the_others(void **state)
 	reply_clear(&open);
 }
 
+static void write_file(const char *name, size_t size)
+{
+	FILE *file = fopen(file_path(name), "we");
+
+	assert_non_null(file);
+	for (size_t i = 0; i < size; i++)
+		assert_true(fputc('x', file) != EOF);
+	fclose(file);
+}
+
+/* libcurl must not keep what its buffer did not take, nor the end, until the server says more. */
+static void answers_of_any_size_end_with_the_smallest_buffer(void **state)
+{
+	static const size_t sizes[] = {0,    1,     1023,  1024,  1025,  2048,
+				       2049, 16384, 16385, 65536, 300000};
+	struct world *w = *state;
+	struct http_pool_options options = default_options();
+
+	http_pool_free(TAKE(w->pool));
+	options.receive_buffer = 1024;
+	assert_int_equal(http_pool_new(w->loop, &options, &w->pool, NULL), 0);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(sizes); i++) {
+		size_t size = sizes[i / 2];
+		struct http_request request;
+		struct reply replies[3];
+		char name[32];
+
+		assert_true(snprintf(name, sizeof(name), "size-%zu", size) > 0);
+		write_file(name, size);
+		request = get_request(url(w, "https", name));
+		if (i % 2 == 1) { /* a stream */
+			request.silence_us = request.timeout_us;
+			request.timeout_us = 0;
+		}
+		for (size_t j = 0; j < ARRAY_SIZE(replies); j++) {
+			reply_init(&replies[j], w);
+			send_to(w, &request, &replies[j]);
+		}
+		for (size_t j = 0; j < ARRAY_SIZE(replies); j++) {
+			wait_for(w, &replies[j].done, 1);
+			assert_string_equal(replies[j].error.message, "");
+			assert_int_equal(replies[j].body.len, size);
+			reply_clear(&replies[j]);
+		}
+	}
+}
+
 static void a_server_that_comes_back_is_used_again(void **state)
 {
 	struct world *w = *state;
@@ -240,6 +287,7 @@ int main(void)
 		TEST(a_thousand_requests_share_a_few_connections),
 		TEST(the_fence_is_asked_for_each_request_of_a_shared_connection),
 		TEST(a_cancelled_stream_leaves_the_connection_to_the_others),
+		TEST(answers_of_any_size_end_with_the_smallest_buffer),
 		TEST(a_server_that_comes_back_is_used_again),
 	};
 
