@@ -28,12 +28,12 @@ static void drop_cut_sequence(char *text)
 		text[start - 1] = '\0';
 }
 
-PRINTF_LIKE(4, 5)
 static void look_again(struct decision *d, int64_t at_us)
 {
 	d->plan.look_again_us = MIN(d->plan.look_again_us, at_us);
 }
 
+PRINTF_LIKE(4, 5)
 static bool say(struct condition *c, enum condition_status status, enum quota_reason reason,
 		const char *format, ...)
 {
