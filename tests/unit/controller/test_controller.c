@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole controller over an API server that answers when the test says so, on a clock that is
+ * moved by hand: when it begins to write, what, in which order, and when not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "controller/controller.h"
+#include "lib/fake_kube.h"
+
+#define QUOTA_WATCH "WATCH gpumemoryquotas"
+#define QUOTA_HEAD  "\"metadata\":{\"name\":\"team\",\"namespace\":\"a\",\"uid\":\"q\","
+
+static const char node[] =
+	"{\"metadata\":{\"name\":\"n\",\"uid\":\"n\",\"resourceVersion\":\"10\",\"labels\":{"
+	"\"nvidia.com/gpu.product\":\"NVIDIA-H100-80GB-HBM3\",\"nvidia.com/gpu.memory\":\"81559\","
+	"\"nvidia.com/gpu.count\":\"8\"}},\"status\":{\"capacity\":{\"nvidia.com/gpu\":\"8\"},"
+	"\"allocatable\":{\"nvidia.com/gpu\":\"8\"}}}";
+static const char namespace[] =
+	"{\"metadata\":{\"name\":\"a\",\"uid\":\"a\",\"resourceVersion\":\"11\"}}";
+static const char quota[] = "{" QUOTA_HEAD "\"resourceVersion\":\"12\",\"generation\":1},"
+			    "\"spec\":{\"gpuMemory\":\"320Gi\"}}";
+
+static const char *const watches[] = {"WATCH pods",           QUOTA_WATCH,
+				      "WATCH nodes",          "WATCH namespaces",
+				      "WATCH resourcequotas", "WATCH limitranges"};
+
+struct world {
+	struct manual_clock clock;
+	struct loop *loop;
+	struct kube_client *client;
+	struct controller_config config;
+	struct controller *controller;
+	int stopped;
+};
+
+static void begin(struct world *w, bool leader_elect)
+{
+	struct controller_options options = {
+		.config = &w->config,
+		.identity = "me",
+		.leader_elect = leader_elect,
+		.lease_namespace = STR("system"),
+		.pod_namespace = STR("system"),
+		.pod_name = STR("pod"),
+		.seed = 1,
+	};
+
+	assert_int_equal(controller_new(w->client, &options, &w->controller, NULL), 0);
+	controller_start(w->controller);
+	fake_kube_settle(w->client);
+}
+
+static int setup(void **state)
+{
+	struct world *w = mem_alloc(sizeof(*w));
+
+	manual_clock_init(&w->clock, 1000 * USEC_PER_SEC, 1000 * USEC_PER_SEC);
+	w->loop = loop_new(&w->clock.clock);
+	w->client = fake_kube_new(w->loop);
+	controller_config_init(&w->config);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	controller_free(w->controller);
+	kube_client_free(w->client);
+	loop_free(w->loop);
+	mem_free(w);
+	return 0;
+}
+
+static void pass(struct world *w, int64_t us)
+{
+	manual_clock_advance(&w->clock, us);
+	fake_kube_settle(w->client);
+}
+
+/* The waiting request that begins with @what, or NULL. */
+static struct kube_call *find(struct world *w, const char *what)
+{
+	for (size_t i = 0; i < fake_kube_open(w->client); i++) {
+		struct kube_call *call = fake_kube_nth(w->client, i);
+
+		if (strncmp(fake_kube_what(call), what, strlen(what)) == 0)
+			return call;
+	}
+	return NULL;
+}
+
+static struct kube_call *expect(struct world *w, const char *what)
+{
+	struct kube_call *call = find(w, what);
+
+	if (!call)
+		fail_msg("no request %s", what);
+	return call;
+}
+
+static bool writes_anything(struct world *w)
+{
+	return find(w, "APPLY") || find(w, "PATCH") || find(w, "CREATE") || find(w, "DELETE");
+}
+
+static void show(struct world *w, const char *watch, const char *type, const char *object)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text), "{\"type\":\"%s\",\"object\":%s}", type, object);
+	assert_true(fake_kube_part(expect(w, watch), FRAME_OBJECT, text));
+	fake_kube_settle(w->client);
+}
+
+static void end_initial(struct world *w, const char *watch)
+{
+	show(w, watch, "BOOKMARK",
+	     "{\"metadata\":{\"resourceVersion\":\"15\",\"annotations\":{"
+	     "\"k8s.io/initial-events-end\":\"true\"}}}");
+}
+
+/* All kinds but @but are complete. */
+static void sync_all(struct world *w, const char *but)
+{
+	show(w, "WATCH nodes", "ADDED", node);
+	show(w, "WATCH namespaces", "ADDED", namespace);
+	show(w, QUOTA_WATCH, "ADDED", quota);
+	for (size_t i = 0; i < ARRAY_SIZE(watches); i++)
+		if (!but || strcmp(watches[i], but) != 0)
+			end_initial(w, watches[i]);
+}
+
+static void answer(struct world *w, const char *what, const char *version)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "{\"metadata\":{\"resourceVersion\":\"%s\"}}", version);
+	fake_kube_answer(expect(w, what), text);
+	fake_kube_settle(w->client);
+}
+
+static const char owned[] =
+	"{\"metadata\":{\"name\":\"gpuqos\",\"namespace\":\"a\",\"uid\":\"r\",\"resourceVersion\":"
+	"\"20\",\"ownerReferences\":[{\"apiVersion\":\"gpuqos.io/v1alpha1\",\"kind\":"
+	"\"GpuMemoryQuota\",\"name\":\"team\",\"uid\":\"q\",\"controller\":true}]},\"spec\":{\"hard\":{"
+	"\"requests.nvidia.com/gpu\":\"4\"}},\"status\":{\"hard\":{\"requests.nvidia.com/gpu\":"
+	"\"4\"}}}";
+
+static void nothing_is_written_before_every_kind_is_complete(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, false);
+	sync_all(w, "WATCH limitranges");
+	pass(w, 10 * USEC_PER_SEC);
+	assert_null(find(w, "APPLY"));
+	end_initial(w, "WATCH limitranges");
+	expect(w, "APPLY resourcequotas a/gpuqos");
+}
+
+static void the_gates_are_written_before_the_status(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, false);
+	sync_all(w, NULL);
+	assert_null(find(w, "PATCH namespaces"));
+	assert_non_null(strstr(fake_kube_body(expect(w, "APPLY resourcequotas a/gpuqos")),
+			       "\"requests.nvidia.com/gpu\":\"4\""));
+	answer(w, "APPLY resourcequotas", "20");
+	assert_null(find(w, "APPLY"));
+	assert_non_null(strstr(fake_kube_body(expect(w, "PATCH namespaces /a")),
+			       "\"gpuqos.io/managed\":\"true\""));
+	answer(w, "PATCH namespaces", "21");
+	expect(w, "APPLY gpumemoryquotas/status a/team");
+}
+
+static void own_writes_are_not_repeated_before_the_watch_shows_them(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, false);
+	sync_all(w, NULL);
+	answer(w, "APPLY resourcequotas", "20");
+	answer(w, "PATCH namespaces", "21");
+	answer(w, "APPLY gpumemoryquotas/status", "22");
+	/* Something else happens meanwhile. */
+	show(w, "WATCH namespaces", "MODIFIED",
+	     "{\"metadata\":{\"name\":\"a\",\"uid\":\"a\",\"resourceVersion\":\"21\",\"labels\":{"
+	     "\"gpuqos.io/managed\":\"true\"}}}");
+	pass(w, 5 * USEC_PER_SEC);
+	assert_null(find(w, "APPLY"));
+	show(w, "WATCH resourcequotas", "ADDED", owned);
+	assert_null(find(w, "APPLY resourcequotas"));
+}
+
+/* The answer to a write may be lost, and so may the event: then what the cache holds counts. */
+static void what_no_watch_ever_shows_is_written_again(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, false);
+	sync_all(w, NULL);
+	answer(w, "APPLY resourcequotas", "20");
+	answer(w, "PATCH namespaces", "21");
+	answer(w, "APPLY gpumemoryquotas/status", "22");
+	show(w, "WATCH pods", "ADDED",
+	     "{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\",\"uid\":\"p\",\"resourceVersion\":"
+	     "\"23\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+	     "\"nvidia.com/gpu\":\"1\"},\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}");
+	pass(w, 20 * USEC_PER_SEC);
+	assert_null(find(w, "APPLY"));
+	pass(w, 11 * USEC_PER_SEC);
+	expect(w, "APPLY resourcequotas a/gpuqos");
+}
+
+static void a_replica_without_the_lease_writes_nothing_and_is_ready(void **state)
+{
+	struct world *w = *state;
+	struct buf text;
+
+	begin(w, true);
+	sync_all(w, NULL);
+	fake_kube_answer(expect(w, "GET leases"),
+			 "{\"metadata\":{\"resourceVersion\":\"5\"},\"spec\":{\"holderIdentity\":"
+			 "\"other\",\"leaseDurationSeconds\":15}}");
+	fake_kube_settle(w->client);
+	show(w, "WATCH namespaces", "ADDED",
+	     "{\"metadata\":{\"name\":\"b\",\"uid\":\"b\",\"resourceVersion\":\"31\"}}");
+	assert_false(writes_anything(w));
+	buf_init(&text, 4096);
+	assert_true(controller_ready(w->controller, &text));
+	assert_true(controller_healthy(w->controller, &text));
+	buf_clear(&text);
+}
+
+static const char mine[] =
+	"{\"metadata\":{\"resourceVersion\":\"6\"},\"spec\":{\"holderIdentity\":\"me\","
+	"\"leaseDurationSeconds\":15}}";
+
+static void lead(struct world *w)
+{
+	begin(w, true);
+	sync_all(w, NULL);
+	fake_kube_fail(expect(w, "GET leases"), ERROR_NOT_FOUND, 404);
+	fake_kube_settle(w->client);
+	fake_kube_answer(expect(w, "CREATE leases"), mine);
+	fake_kube_settle(w->client);
+}
+
+static void the_lease_lost_ends_what_is_written_and_the_lease_won_begins_anew(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	expect(w, "APPLY resourcequotas a/gpuqos");
+	expect(w, "LIST pods system/");
+	pass(w, 10 * USEC_PER_SEC);
+	assert_null(find(w, "APPLY"));
+	assert_null(find(w, "LIST"));
+	fake_kube_answer(expect(w, "UPDATE leases"), mine);
+	fake_kube_settle(w->client);
+	expect(w, "APPLY resourcequotas a/gpuqos");
+}
+
+static void on_stopped(void *context)
+{
+	((struct world *)context)->stopped++;
+}
+
+static void a_stop_takes_off_the_label_gives_back_the_lease_and_ends(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	fake_kube_answer(expect(w, "LIST pods"), "");
+	fake_kube_settle(w->client);
+	controller_stop(w->controller, on_stopped, w);
+	fake_kube_settle(w->client);
+	assert_null(find(w, "APPLY"));
+	assert_null(find(w, "UPDATE leases"));
+	assert_non_null(strstr(fake_kube_body(expect(w, "PATCH pods system/pod")), "null"));
+	answer(w, "PATCH pods system/pod", "30");
+	assert_int_equal(w->stopped, 0);
+	assert_non_null(
+		strstr(fake_kube_body(expect(w, "UPDATE leases")), "\"holderIdentity\":\"\""));
+	fake_kube_answer(expect(w, "UPDATE leases"),
+			 "{\"metadata\":{\"resourceVersion\":\"7\"},\"spec\":{}}");
+	fake_kube_settle(w->client);
+	assert_int_equal(w->stopped, 1);
+	assert_false(writes_anything(w));
+}
+
+static void a_stop_of_a_standby_ends_at_once(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, true);
+	fake_kube_fail(expect(w, "GET leases"), ERROR_UNAVAILABLE, 503);
+	fake_kube_settle(w->client);
+	controller_stop(w->controller, on_stopped, w);
+	fake_kube_settle(w->client);
+	assert_int_equal(w->stopped, 1);
+}
+
+static void timings_out_of_order_are_refused(void **state)
+{
+	struct world *w = *state;
+	struct controller_options options = {
+		.config = &w->config, .identity = "me", .leader_elect = true};
+	struct error err = {0};
+
+	w->config.renew_deadline_us = w->config.lease_duration_us;
+	assert_int_equal(controller_new(w->client, &options, &w->controller, &err), -1);
+	assert_int_equal(err.kind, ERROR_INVALID);
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(nothing_is_written_before_every_kind_is_complete),
+		CASE(the_gates_are_written_before_the_status),
+		CASE(own_writes_are_not_repeated_before_the_watch_shows_them),
+		CASE(what_no_watch_ever_shows_is_written_again),
+		CASE(a_replica_without_the_lease_writes_nothing_and_is_ready),
+		CASE(the_lease_lost_ends_what_is_written_and_the_lease_won_begins_anew),
+		CASE(a_stop_takes_off_the_label_gives_back_the_lease_and_ends),
+		CASE(a_stop_of_a_standby_ends_at_once),
+		CASE(timings_out_of_order_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
