@@ -98,7 +98,7 @@ sub-make     = $(MAKE) --no-print-directory
 unit-paths   = $(patsubst %.c,$1/%,$(UNIT_SOURCES) $(PROP_SOURCES))
 fuzz-paths   = $(patsubst %.c,$(FUZZ)/%,$(FUZZ_SOURCES))
 # Python suites find the programs here: release binaries, and the same with sanitizers plus helper programs.
-SUITE_ENV    = GPUQOS_BIN=$(CURDIR)/build/bin GPUQOS_ASAN_BIN=$(CURDIR)/$(ASAN)/bin \
+SUITE_ENV    = PATH="$$PATH:/usr/sbin" GPUQOS_BIN=$(CURDIR)/build/bin GPUQOS_ASAN_BIN=$(CURDIR)/$(ASAN)/bin \
 	GPUQOS_TOOLS=$(CURDIR)/$(ASAN)/tests
 have-suite   = $(if $(wildcard tests/$1/test_*.py tests/$1/*_test.py),tests/$1)
 
@@ -111,11 +111,11 @@ build-cluster  = @if [ -x hack/cluster/build ]; then hack/cluster/build; fi
 .PHONY: unit tsan fuzz fuzz-smoke integration e2e test soak bench
 unit: ## unit and property tests under ASan and UBSan
 	+@$(sub-make) V=asan unit-tests
-	@tests/run $(call unit-paths,$(ASAN))
+	@$(SUITE_ENV) tests/run $(call unit-paths,$(ASAN)) $(call have-suite,lib)
 
 tsan: ## unit and property tests under TSan
 	+@$(sub-make) V=tsan unit-tests
-	@tests/run $(call unit-paths,$(TSAN))
+	@$(SUITE_ENV) tests/run $(call unit-paths,$(TSAN))
 
 fuzz-smoke: ## each fuzz target: its corpus, then 5 seconds
 	$(build-fuzz)
@@ -144,7 +144,8 @@ test: ## everything: installs what it needs, builds, runs all suites
 	$(build-fuzz)
 	$(build-cluster)
 	@$(SUITE_ENV) tests/run --fuzz-seconds 5 $(call unit-paths,$(ASAN)) $(fuzz-paths) \
-		$(call have-suite,integration) $(call have-suite,e2e)
+		$(call have-suite,lib) $(call have-suite,callgrind) $(call have-suite,integration) \
+		$(call have-suite,e2e)
 
 soak: ## the same suites with full counts; takes hours
 	+@GPUQOS_SOAK=1 $(sub-make) test
