@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One table of flags; --config is applied first, so that what stands on the command line wins. */
 #include "flags.h"
 

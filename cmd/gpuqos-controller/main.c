@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpuqos-controller: flags, wiring, exit code. 0 after an orderly stop, 1 when it could not start,
  * 2 for wrong usage. */
 #include <signal.h>

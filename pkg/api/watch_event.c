@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens watch events; see the header for their shape. */
 #include "api/watch_event.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wire structs in, facts to the cluster, touched namespaces out. The table of kinds is the whole of
  * what this controller watches. */
 #include "controller/caches.h"

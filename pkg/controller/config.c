@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads --config through a field table, then checks ranges by a table of their own. */
 #include "controller/config.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wiring. Three things must hold before anything is written: this replica leads, its caches are
  * complete, and the ledger was recounted since it leads. Each of the three may come last;

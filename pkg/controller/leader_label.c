@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A round: list the labelled pods of our namespace; take the label off the first that is not ours
  * and list again, until only ours may be left; then read our own pod and label it if it is not.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics and health lines, one function per family. */
 #include "controller/pages.h"
 

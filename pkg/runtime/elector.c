@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does what ctl/lease.h says: one request on the lease channel at a time, a timer, and a watch on
  * the one Lease. The fence asks the machine itself, with the clock read at that moment, so that a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Events out, one request at a time. A series is what the header says; its Event's name is what the
  * first occurrence was created under, so that later ones can be patched in.

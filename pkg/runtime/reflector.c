@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does what ctl/watch.h says and tells it what came of it. There is at most one request or stream
  * open. A step that ends the open one while its bytes are being handled is kept in `pending` and

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The reconcile loop. A key travels: queue, reconcile, its writes one after another, done.
  * Everything that can go wrong on the way ends in flight_end(), which gives the key back to the

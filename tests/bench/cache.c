@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recorded watch events into the cluster, without a network: what the benchmarks measure of the way
  * from bytes to records.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How long after it was sent an event of a pod is in the sums of its namespace: the controller's
  * own caches, fed by the replay server, whose events carry the time at which they were sent as

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One tenant's event in a cluster of N namespaces, each with a GpuMemoryQuota and pods: what
  * follows from it, up to the plan of writes. The instructions of measured_event() should not depend

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The array says which status of which condition is the bad one. */
 #include "controller/quota/events.h"
 

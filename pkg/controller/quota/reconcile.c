@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gather, decide, write: see the header for the order of writes. */
 #include "controller/quota/reconcile.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 
 // The fault proxy stands between a controller and a real API server and misbehaves on command.
 //
