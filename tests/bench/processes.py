@@ -57,12 +57,12 @@ def go_first():
 class Process:
     """A program that is measured from outside."""
 
-    def __init__(self, command, log):
+    def __init__(self, command, log, **environ):
         # Lines on its standard output are read one at a time; the rest goes to the log.
         self.log = log
         with open(log, "wb") as file:
             self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=file,
-                                          preexec_fn=go_first)
+                                          env=os.environ | environ, preexec_fn=go_first)
 
     def line(self):
         text = self.child.stdout.readline().decode().strip()
@@ -154,12 +154,16 @@ class Replay(Process):
     def wait_listed(self, resource="pods"):
         wait_until(lambda: self.ask("stats")[resource]["listed"], f"{resource} were listed", 120)
 
-    def informer(self):
+    def informer(self, **environ):
         """The peer, once it has connected."""
         process = Process([self.programs / "informer", "--kubeconfig", self.folder / "kubeconfig"],
-                          self.folder / "informer.log")
+                          self.folder / "informer.log", **environ)
         process.line()
         return process
+
+    def listing_informer(self):
+        """The peer as it was before lists were streamed: one body with all pods, then a watch."""
+        return self.informer(KUBE_FEATURE_WatchListClient="false")
 
     def controller(self, *options):
         return Process([BIN / "gpuqos-controller", "--kubeconfig", self.folder / "kubeconfig",

@@ -47,6 +47,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "ok", http.StatusOK) // /healthz, /version: what pings ask for
 	case r.Method == http.MethodGet && at.resource == "pods" && at.name == "" && isWatch(r):
 		s.pods.watch(w, r)
+	case r.Method == http.MethodGet && at.resource == "pods" && at.name == "":
+		s.pods.list(w, r, s.crowd)
 	case r.Method == http.MethodGet && at.resource == "nodes" && at.name == "" && isWatch(r):
 		s.nodes.watch(w, r)
 	default:

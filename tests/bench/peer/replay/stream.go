@@ -8,7 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"gpuqos.io/tests/bench/peer/crowd"
+	"gpuqos.io/tests/bench/peer/frames"
 )
 
 const protobuf = "application/vnd.kubernetes.protobuf"
@@ -129,6 +133,29 @@ func (s *stream) watch(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.sendEvents(w, r, events)
+}
+
+// list answers a list in one piece, as the API server does from its cache when asked for version 0.
+func (s *stream) list(w http.ResponseWriter, r *http.Request, c *crowd.Crowd) {
+	list := corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(listVersion)}}
+	for i := range s.count {
+		list.Items = append(list.Items, *c.Pod(i, strconv.Itoa(1000+i)))
+	}
+	data, err := frames.Object("v1", "PodList", &list)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	select {
+	case <-s.gate.done:
+	case <-r.Context().Done():
+		return
+	}
+	w.Header().Set("Content-Type", protobuf)
+	if _, err := w.Write(data); err == nil {
+		s.sentBytes.Add(int64(len(data)))
+		s.listed.Add(1)
+	}
 }
 
 func (s *stream) sendInitial(w http.ResponseWriter) error {
