@@ -36,11 +36,12 @@ enum kube_verb {
 struct kube_request {
 	enum kube_verb verb;
 	const struct api_type *type;
-	struct str namespace, name; /* name empty for LIST, STREAM, CREATE */
-	const char *subresource;    /* "status", "eviction", ...; NULL for none */
-	struct str body;            /* JSON; copied */
-	int64_t timeout_us;         /* 0: 30 s; ignored for STREAM */
-	bool fenced;                /* a write that needs the lease */
+	/* name: empty for LIST, STREAM, and a CREATE that is of no subresource */
+	struct str namespace, name;
+	const char *subresource; /* "status", "eviction", ...; NULL for none */
+	struct str body;         /* JSON; copied */
+	int64_t timeout_us;      /* 0: 30 s; ignored for STREAM */
+	bool fenced;             /* a write that needs the lease */
 
 	/* LIST and STREAM (a watch) */
 	struct str label_selector, field_selector, resource_version, continue_token;

@@ -165,7 +165,8 @@ static void answer(struct connection *connection)
 			return;
 		assert_int_equal(write(connection->fd, a->reply, strlen(a->reply)),
 				 strlen(a->reply));
-		close_connection(connection);
+		if (strstr(a->reply, "Connection: close"))
+			close_connection(connection);
 		return;
 	}
 	fail_msg("unexpected request: %s", request);

@@ -40,7 +40,8 @@ void add_escaped(struct buf *json, const char *name);
 
 struct fake_answer {
 	const char *request; /* "GET /api/v1/nodes"; the first that begins so counts */
-	const char *reply;   /* with status line; NULL: never answered */
+	/* With status line; NULL: never answered. "Connection: close" in it is obeyed. */
+	const char *reply;
 };
 
 struct fake_server;

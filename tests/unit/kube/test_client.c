@@ -307,21 +307,76 @@ static void test_time_outs(void **state)
 	world_stop(&w);
 }
 
-static void test_a_silent_watch_ends(void **state)
+static const struct kube_request watch_quotas = {.verb = KUBE_STREAM,
+						 .type = &api_gpu_memory_quotas};
+
+#define WATCH_PATH "GET /apis/gpuqos.io/v1alpha1/gpumemoryquotas?watch"
+/* Its end would come after 1000 bytes. */
+#define ONE_EVENT(connection)                                                           \
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n" \
+	"Connection: " connection "\r\n\r\n"                                            \
+	"{\"type\":\"ADDED\",\"object\":{}}\n"
+
+static void test_a_watch_that_is_cut(void **state)
 {
-	static const char reply[] =
-		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-		"Content-Length: 1000\r\n\r\n{\"type\":\"ADDED\",\"object\":{}}";
-	/* The fixture closes after a reply: hold the end back by asking for more than it has. */
-	static const struct fake_answer answers[] = {{"GET ", reply}};
+	static const struct fake_answer answers[] = {{WATCH_PATH, ONE_EVENT("close")}};
 	struct world w = {0};
 	struct outcome outcome;
 
 	(void)state;
 	world_start(&w, answers, ARRAY_SIZE(answers), "{}");
-	outcome = run(&w, &(struct kube_request){.verb = KUBE_STREAM, .type = &api_nodes});
+	outcome = run(&w, &watch_quotas);
 	assert_int_equal(outcome.parts, 1);
 	assert_int_equal(outcome.error.kind, ERROR_UNAVAILABLE);
+	world_stop(&w);
+}
+
+static void test_a_silent_watch_ends(void **state)
+{
+	static const struct fake_answer answers[] = {{WATCH_PATH, ONE_EVENT("keep-alive")}};
+	struct world w = {0};
+	struct outcome outcome = {0};
+
+	(void)state;
+	world_start(&w, answers, ARRAY_SIZE(answers), "{}");
+	start(&w, &watch_quotas, &outcome);
+	WAIT_UNTIL(w.loop, outcome.parts == 1);
+	manual_clock_advance(&w.clock, 89 * USEC_PER_SEC);
+	loop_run_once(w.loop, 0);
+	assert_int_equal(outcome.done, 0);
+	manual_clock_advance(&w.clock, 2 * USEC_PER_SEC);
+	wait_done(&w, &outcome);
+	assert_int_equal(outcome.error.kind, ERROR_TIMEOUT);
+	world_stop(&w);
+}
+
+/* New credentials serve new requests at once; a watch under the old ones ends within 10 s. */
+static void test_new_tls_credentials(void **state)
+{
+	static const struct fake_answer answers[] = {
+		{WATCH_PATH, ONE_EVENT("keep-alive")},
+		{"GET /api/v1/nodes/n ", REPLY_JSON("200 OK", "{}")},
+	};
+	struct world w = {0};
+	struct outcome watch = {0};
+
+	(void)state;
+	make_pair("old");
+	make_pair("new");
+	copy_file("old.pem", "tls.pem");
+	copy_file("old.key", "tls.key");
+	world_start(&w, answers, ARRAY_SIZE(answers),
+		    "{client-certificate: tls.pem, client-key: tls.key}");
+	start(&w, &watch_quotas, &watch);
+	WAIT_UNTIL(w.loop, watch.parts == 1);
+	copy_file("new.pem", "tls.pem");
+	copy_file("new.key", "tls.key");
+	manual_clock_advance(&w.clock, 11 * USEC_PER_SEC);
+	assert_int_equal(run(&w, &get_node).status, 200);
+	manual_clock_advance(&w.clock, 10 * USEC_PER_SEC);
+	wait_done(&w, &watch);
+	assert_int_equal(watch.error.kind, ERROR_UNAVAILABLE);
+	assert_has(watch.error.message, "the credentials were replaced: connect again");
 	world_stop(&w);
 }
 
@@ -493,7 +548,9 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_a_bad_request_is_told_later),
 		cmocka_unit_test(test_time_outs),
+		cmocka_unit_test(test_a_watch_that_is_cut),
 		cmocka_unit_test(test_a_silent_watch_ends),
+		cmocka_unit_test(test_new_tls_credentials),
 		cmocka_unit_test(test_cancel_and_abandon),
 		cmocka_unit_test(test_free_cancels),
 		cmocka_unit_test(test_the_fence),
