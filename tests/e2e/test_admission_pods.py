@@ -20,7 +20,7 @@ def test_a_pod_above_the_memory_of_per_pod_is_refused_with_both_numbers(namespac
     assert "this pod asks for 3 x nvidia.com/gpu at 81559Mi" in answer.message
     assert f"= {3 * 81559}Mi of GPU memory" in answer.message
     namespace.wait_refused(pod("big", GPU, 3, H100), "one pod may have 160Gi")
-    namespace.create(pod("same count, cheaper".replace(" ", "-").replace(",", ""), GPU, 3, T4)).ok()
+    namespace.create(pod("same-count-but-cheaper", GPU, 3, T4)).ok()
     # 160Gi are 163840Mi: two H100 are 163118Mi.
     namespace.create(pod("fits", GPU, 2, H100)).ok()
 
@@ -49,25 +49,31 @@ def test_a_cap_on_one_resource_is_kept_by_kubernetes_itself(namespace):
     assert "used: requests.nvidia.com/mig-1g.10gb=7, limited: requests.nvidia.com/mig-1g.10gb=7" in answer.message
 
 
-@pytest.mark.parametrize("resource", [
-    "volcano.sh/vgpu-memory", "nvidia.com/gpumem", "nvidia.com/gpucores", "koordinator.sh/gpu-memory",
-    "aliyun.com/gpu-mem", "nvidia.com/mig-7g.80gb", "amd.com/gpu", "amd.com/cpx_nps4", "gpu.intel.com/xe"])
-def test_what_nothing_prices_is_refused(namespace, resource):
+UNPRICED = ["volcano.sh/vgpu-memory", "nvidia.com/gpumem", "nvidia.com/gpucores", "koordinator.sh/gpu-memory",
+            "aliyun.com/gpu-mem", "nvidia.com/mig-7g.80gb", "amd.com/gpu", "amd.com/cpx_nps4", "gpu.intel.com/xe"]
+
+
+def test_what_nothing_prices_is_refused(namespace):
     namespace.put_quota("320Gi")
-    answer = namespace.wait_refused(pod("a", resource), f"cannot price {resource}")
-    assert "a device of unknown memory is never free" in answer.message
+    for resource in UNPRICED:
+        answer = namespace.wait_refused(pod("a", resource), f"cannot price {resource}")
+        assert "a device of unknown memory is never free" in answer.message
+    beside = pod("a", GPU)
+    beside["spec"]["containers"].append(container("more", UNPRICED[0], 1))
+    namespace.wait_refused(beside, f"cannot price {UNPRICED[0]}")
 
 
-@pytest.mark.parametrize("where", ["initContainers", "sidecar", "second container", "limits alone"])
-def test_no_container_is_overlooked(namespace, where):
-    namespace.put_quota("320Gi", perPod={"gpuMemory": "40Gi"})
+def greedy_pod(place, **more):
     item = pod("hidden", amount=0)
-    greedy = container("greedy", GPU, 1)
-    if where == "sidecar":
-        greedy["restartPolicy"] = "Always"
-    place = "containers" if where in ("second container", "limits alone") else "initContainers"
-    item["spec"].setdefault(place, []).append(greedy)
-    namespace.wait_refused(item, "one pod may have 40Gi")
+    item["spec"].setdefault(place, []).append(container("greedy", GPU, 1, **more))
+    return item
+
+
+def test_no_container_is_overlooked(namespace):
+    namespace.put_quota("320Gi", perPod={"gpuMemory": "40Gi"})
+    for item in (greedy_pod("containers"), greedy_pod("initContainers"),
+                 greedy_pod("initContainers", restartPolicy="Always")):
+        namespace.wait_refused(item, "one pod may have 40Gi")
 
 
 def test_a_product_that_no_node_has_is_charged_at_the_dearest_by_both(namespace):

@@ -142,13 +142,15 @@ class Walker:
 
     # --- the oracle
 
+    def metrics(self):
+        page, mine = self.controller.metrics(), frozenset({("namespace", self.namespace.name)})
+        return {name: page.get((f"gpuqos_quota_{name}", mine)) for name in ("used_bytes", "live_bytes", "unpriced_devices")}
+
     def compare(self):
         prices = Prices(self.cluster.get("/api/v1/nodes")["items"])
         truth = comparable(count(self.namespace.list_pods(), prices))
         unpriced = truth.pop("unpriced")
-        shown = comparable(of_status(self.namespace.quota()["status"]))
-        metrics = {name: self.controller.metric(f"gpuqos_quota_{name}", namespace=self.namespace.name)
-                   for name in ("used_bytes", "live_bytes", "unpriced_devices")}
+        shown, metrics = comparable(of_status(self.namespace.quota()["status"])), self.metrics()
         expected = {"used_bytes": truth["used"], "live_bytes": truth["live"], "unpriced_devices": unpriced}
         if (shown, metrics) == (truth, expected):
             return True
