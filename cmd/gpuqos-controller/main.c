@@ -30,6 +30,7 @@ struct program {
 	struct http_server *metrics_server, *health_server;
 	struct loop_timer log_timer, stop_timer;
 	char identity[LIMIT_NAME + 1];
+	uint64_t seed; /* of all jitter in this process */
 	bool stopping;
 };
 
@@ -168,6 +169,7 @@ static int make_client(struct program *program, struct error *err)
 		return -1;
 	program->client = kube_client_new(program->loop, config,
 					  &(struct kube_client_options){
+						  .seed = program->seed,
 						  .user_agent = "gpuqos-controller/" GPUQOS_VERSION,
 						  .on_request = on_request,
 						  .context = program,
@@ -188,9 +190,6 @@ static struct str lease_namespace(const struct program *program)
 
 static int make_controller(struct program *program, struct error *err)
 {
-	uint64_t seed;
-
-	random_bytes(&seed, sizeof(seed));
 	return controller_new(program->client,
 			      &(struct controller_options){
 				      .config = &program->flags.config,
@@ -201,7 +200,7 @@ static int make_controller(struct program *program, struct error *err)
 				      .pod_name = str_from(getenv("POD_NAME")),
 				      .log = program->log,
 				      .metrics = program->metrics,
-				      .seed = seed,
+				      .seed = program->seed + 1,
 			      },
 			      &program->controller, err);
 }
@@ -212,6 +211,7 @@ static int start(struct program *program, struct error *err)
 		log_new(STDERR_FILENO, program->flags.format, program->flags.level, clock_system());
 	http_library_init();
 	program->loop = loop_new(clock_system());
+	random_bytes(&program->seed, sizeof(program->seed));
 	make_identity(program);
 	make_metrics(program);
 	loop_timer_init(&program->log_timer, program->loop, "log", flush_log, program);
