@@ -16,24 +16,35 @@ static bool is_gpu_key(struct str key, struct str *ret_resource)
 	return resource_is_gpu(*ret_resource);
 }
 
+/*
+ * Adds one amount. False for what we never write: one that cannot be read, or one too many. It must
+ * not make the object unreadable: what is not seen is not put right.
+ */
+static bool set_amount(struct pack_amounts *amounts, struct str resource, struct str value)
+{
+	int64_t count;
+
+	if (amounts->len == amounts->capacity || pack_count(resource, value, &count, NULL) < 0)
+		return false;
+	pack_amounts_set(amounts, resource, count);
+	return true;
+}
+
 static int pack_hard(const struct wire_list *hard, const struct pack *pack,
 		     struct pack_amounts *ret_amounts, bool *ret_others)
 {
+	size_t most = MIN(hard->len, (size_t)LIMIT_RESOURCE_NAMES);
+
 	*ret_others = false;
-	if (pack_amounts_init(ret_amounts, hard->len, pack) < 0)
+	if (pack_amounts_init(ret_amounts, most, pack) < 0)
 		return -1;
 	wire_for_each(const struct wire_pair, pair, *hard)
 	{
 		struct str resource;
-		int64_t count;
 
-		if (!is_gpu_key(pair->key, &resource)) {
+		if (!is_gpu_key(pair->key, &resource) ||
+		    !set_amount(ret_amounts, resource, pair->value))
 			*ret_others = true;
-			continue;
-		}
-		if (pack_count(resource, pair->value, &count, pack->err) < 0)
-			return -1;
-		pack_amounts_set(ret_amounts, resource, count);
 	}
 	return 0;
 }
@@ -87,23 +98,20 @@ static bool same_quantity(const struct wire_list *map, struct str key, struct st
 static int pack_defaults(const struct wire_limit_item *item, const struct pack *pack,
 			 struct pack_amounts *amounts, bool *others)
 {
+	size_t most;
+
 	if (item->max.len + item->min.len + item->ratio.len > 0 ||
 	    item->defaults.len != item->default_requests.len)
 		*others = true;
-	if (pack_amounts_init(amounts, item->defaults.len, pack) < 0)
+	most = MIN(item->defaults.len, (size_t)LIMIT_RESOURCE_NAMES);
+	if (pack_amounts_init(amounts, most, pack) < 0)
 		return -1;
 	wire_for_each(const struct wire_pair, pair, item->defaults)
 	{
-		int64_t count;
-
 		if (!is_extended(pair->key) ||
-		    !same_quantity(&item->default_requests, pair->key, pair->value)) {
+		    !same_quantity(&item->default_requests, pair->key, pair->value) ||
+		    !set_amount(amounts, pair->key, pair->value))
 			*others = true;
-			continue;
-		}
-		if (pack_count(pair->key, pair->value, &count, pack->err) < 0)
-			return -1;
-		pack_amounts_set(amounts, pair->key, count);
 	}
 	return 0;
 }
