@@ -21,7 +21,6 @@
 /* HTTP, server side (metrics and health) */
 #define LIMIT_SERVER_CONNECTIONS 256
 #define LIMIT_SERVER_HEADERS     (8 * 1024)
-#define LIMIT_SERVER_BODY        (3 * 1024 * 1024)
 #define LIMIT_SERVER_REQUEST_US  (2 * 1000 * 1000) /* handshake and request, each, in all */
 
 /* Watch streams and lists */
@@ -34,8 +33,7 @@
 #define LIMIT_DECODE_ARENA  (16 * 1024 * 1024) /* memory of one decoded object */
 #define LIMIT_DECODE_ITEMS  (64 * 1024)        /* elements of one list or map */
 #define LIMIT_STRING        (1024 * 1024)      /* one string */
-#define LIMIT_JSON_DOCUMENT (256 * 1024)  /* text given to jansson: its tree takes 13 times that */
-#define LIMIT_YAML_DOCUMENT (1024 * 1024) /* a kubeconfig or --config file */
+#define LIMIT_YAML_DOCUMENT (1024 * 1024)      /* a kubeconfig or --config file */
 #define LIMIT_YAML_NODES    (64 * 1024)
 #define LIMIT_JSON_OUTPUT   (2 * 1024 * 1024) /* one body that we write */
 
@@ -47,12 +45,12 @@
 #define LIMIT_EXEC_US          (60LL * 1000 * 1000) /* an exec plugin is ended after this */
 
 /* What the cache keeps */
-#define LIMIT_NAME               253  /* a DNS subdomain, the longest Kubernetes name */
-#define LIMIT_INTERNED_STRING    512  /* one interned string */
-#define LIMIT_RESOURCES_PER_POD  16   /* GPU resource names in one pod */
-#define LIMIT_CONTAINERS_PER_POD 1024 /* init and normal containers read of one pod */
-#define LIMIT_OFFERS_PER_NODE    64   /* GPU resource names on one node */
-#define LIMIT_RESOURCE_NAMES     1024 /* GPU resource names in the cluster */
+#define LIMIT_NAME               253 /* a DNS subdomain, the longest Kubernetes name */
+#define LIMIT_INTERNED_STRING    512 /* one interned string */
+#define LIMIT_RESOURCES_PER_POD  64  /* GPU resource names in one pod: what a node may offer */
+#define LIMIT_CONTAINERS_PER_POD LIMIT_DECODE_ITEMS /* init and normal ones; etcd holds fewer */
+#define LIMIT_OFFERS_PER_NODE    64                 /* GPU resource names on one node */
+#define LIMIT_RESOURCE_NAMES     1024               /* GPU resource names in the cluster */
 #define LIMIT_QUOTAS_PER_NAMESPACE \
 	64 /* GpuMemoryQuotas read of one namespace; further ones are refused */
 #define LIMIT_STATUS_RESOURCES 128 /* rows of status.resources[] */
