@@ -14,10 +14,10 @@
  * with digits.
  *
  * Reads a quantity as an integer; fractions are rounded away from zero, for positive numbers as
- * Quantity.Value() does.
- * False, with @ret_value untouched, for malformed text, for more than QUANTITY_TEXT_MAX bytes and
- * for what does not fit in int64_t: the caller names the object. Every text that Go reads as a
- * number in that range is read, but for one without any digit ("Ki", which Go takes for 0).
+ * Quantity.Value() does. False, with @ret_value untouched, for malformed text, for more than
+ * QUANTITY_TEXT_MAX bytes and for what does not fit in int64_t: the caller names the object. Every
+ * text that Go reads as a number in that range is read, but for one without any digit ("Ki", which
+ * Go takes for 0).
  */
 #define QUANTITY_TEXT_MAX 128
 

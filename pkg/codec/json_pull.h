@@ -15,8 +15,9 @@
  *
  *	json_pull_object(&pull, err)
  *	while ((more = json_pull_key(&pull, &key, err)) > 0)
- *		str_equal(key, STR("names")) ? read_names(&pull, err) : json_pull_skip(&pull, NULL,
- *err) json_pull_end(&pull, err)
+ *		str_equal(key, STR("names")) ? read_names(&pull, err)
+ *					     : json_pull_skip(&pull, NULL, err);
+ *	json_pull_end(&pull, err)
  *
  * All return 0, or -1 with INVALID (other or malformed input, "... at byte 17") or LIMIT (nested
  * deeper than LIMIT_DECODE_DEPTH, in a skipped value LIMIT_SKIP_DEPTH more; no room in the arena).
@@ -24,7 +25,7 @@
  *
  * Strings without escapes point into the text, others into the arena. As in jansson, text must be
  * UTF-8, half a surrogate pair and the character U+0000 are refused, and there is no byte order
- *mark.
+ * mark.
  */
 enum json_pull_type {
 	JSON_PULL_OBJECT,

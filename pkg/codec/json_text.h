@@ -12,8 +12,7 @@
  *
  * Goes from @at to the closing quote and returns its address; or that of the first byte which may
  * not stand there: a control character, no UTF-8, a malformed escape, half a surrogate pair,
- * U+0000; or
- * @end.
+ * U+0000; or @end.
  */
 const char *json_text_scan(const char *at, const char *end, bool *ret_escaped);
 

@@ -18,8 +18,7 @@
 
 /*
  * Any offset and any number of digits of fraction are read; what is below 1 µs is cut. A leap
- * second
- * (":60") is refused, as Go refuses it. False leaves @ret_real_us untouched.
+ * second (":60") is refused, as Go refuses it. False leaves @ret_real_us untouched.
  */
 bool time_parse(struct str text, int64_t *ret_real_us);
 

@@ -18,8 +18,7 @@
  *     renewDeadlineSeconds: 10        # must be above 1.2 * retryPeriodSeconds
  *     retryPeriodSeconds: 2           # 1 to 600
  *   recountPeriodSeconds: 300         # how often the ledger is added up again, 10 to 86400
- *   usageStatusIntervalSeconds: 1     # a quota's status follows mere usage at most this often, 1
- * to 3600
+ *   usageStatusIntervalSeconds: 1     # status follows mere usage at most so often, 1 to 3600
  */
 struct controller_config {
 	char lease_name[64];

@@ -17,11 +17,12 @@
  *   START ──► STREAM_LIST (sendInitialEvents) ──bookmark "initial-events-end"──► WATCH ◄─┐
  *                 │ refused (400, 422): remembered; or broken 3 times in a row     ▲  │  │
  *                 ▼                                                                │  └──┘
- *             LIST_PAGE ──last page────────────────────────────────────────────────┘  ends, is cut,
- *                                                                     429, 5xx: from the last
- * version Expired (410, ERROR event), a version the server does not know, a version that went back,
- * 404: a new full state. Full states are always the most recent ones (resourceVersion ""), so the
- *   store never goes back in time; from 1.31 on the server answers them from its cache.
+ *             LIST_PAGE ──last page────────────────────────────────────────────────┘
+ *
+ * A WATCH that ends, is cut, or is answered 429 or 5xx goes on from the last version. Expired (410,
+ * ERROR event), a version that the server does not know or that went back, 404: a new full state.
+ * Full states are always the most recent ones (resourceVersion ""), so the store never goes back in
+ * time; from 1.31 on the server answers them from its cache.
  *
  * Every fault is retried for ever, with back-off: rights may be granted and kinds installed later.
  * Protocol: Kubernetes API concepts, "Efficient detection of changes"; constants are client-go's

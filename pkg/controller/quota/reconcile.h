@@ -11,9 +11,10 @@
 /*
  * One namespace: gather what the cluster holds of it, decide what its GpuMemoryQuotas mean, and say
  * it in writes, in this order:
- *   1. ResourceQuota gpuqos, the first gate          3. the namespace's label, which opens it to
- * the second gate
- *   2. LimitRange gpuqos, only when asked for        4. status of each quota, oldest first
+ *   1. ResourceQuota gpuqos, the first gate
+ *   2. LimitRange gpuqos, only when asked for
+ *   3. the namespace's label, which opens it to the second gate
+ *   4. status of each quota, oldest first
  * Nothing is written while a write of ours is still to be seen on a watch.
  */
 struct quota_reconciler {
