@@ -12,10 +12,9 @@
 #include "base/mem.h"
 
 #define CHUNK_FIRST ((size_t)4 * 1024)
-#define CHUNK_MOST                                                                            \
-	((size_t)256 * 1024) /* chunks stop doubling here; larger ones hold one block, and no \
-				reset keeps them */
-#define ALIGNMENT _Alignof(max_align_t)
+/* Chunks stop doubling here; larger ones hold one block, and no reset keeps them. */
+#define CHUNK_MOST ((size_t)256 * 1024)
+#define ALIGNMENT  _Alignof(max_align_t)
 
 struct arena_chunk {
 	struct arena_chunk *next; /* older */

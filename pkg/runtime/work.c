@@ -13,11 +13,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#define WORK_PARALLEL_SETS                                                                        \
-	16 /* sets in flight: enough to hide latency, few enough to leave a small API server room \
-	    */
-#define WORK_BACKOFF_BASE_US (5 * USEC_PER_MSEC)
-#define WORK_BACKOFF_CAP_US  (60 * USEC_PER_SEC)
+/* Sets in flight: enough to hide latency, few enough to leave a small API server room. */
+#define PARALLEL_SETS   16
+#define BACKOFF_BASE_US (5 * USEC_PER_MSEC)
+#define BACKOFF_CAP_US  (60 * USEC_PER_SEC)
+#define BACKOFF_JITTER  0.2
 
 struct work {
 	struct kube_client *client;
@@ -113,8 +113,8 @@ static void register_metrics(struct work *work)
 
 struct work *work_new(struct kube_client *client, const struct work_options *options)
 {
-	static const struct queue_options backoff = {WORK_BACKOFF_BASE_US, WORK_BACKOFF_CAP_US,
-						     0.2};
+	static const struct queue_options backoff = {BACKOFF_BASE_US, BACKOFF_CAP_US,
+						     BACKOFF_JITTER};
 	struct work *work = mem_alloc(sizeof(*work));
 
 	work->client = client;
@@ -141,7 +141,7 @@ void work_free(struct work *work)
 /* Looks again when the next key is due, if another set may be started. */
 static void arm(struct work *work)
 {
-	if (work->running && work->n_flights < WORK_PARALLEL_SETS)
+	if (work->running && work->n_flights < PARALLEL_SETS)
 		loop_timer_set(&work->turn, queue_next_due(work->queue, loop_now(work->loop)));
 }
 
@@ -302,7 +302,7 @@ static void work_turn(void *context)
 	uint32_t key;
 	int64_t waited_us;
 
-	if (!work->running || work->n_flights >= WORK_PARALLEL_SETS)
+	if (!work->running || work->n_flights >= PARALLEL_SETS)
 		return;
 	if (queue_take(work->queue, loop_now(work->loop), &key, &waited_us) == QUEUE_EMPTY) {
 		arm(work);

@@ -10,11 +10,12 @@
 #include "controller/quota/events.h"
 #include "quota/decide.h"
 
-#define EXPECT_US                                                                                 \
-	(30 * USEC_PER_SEC) /* a watch that shows nothing of our write for so long is believed as \
-			       it is */
-#define WATCH_LAG_US      USEC_PER_SEC /* after so long it is looked whether it has shown it */
-#define MAX_STATUS_WRITES (LIMIT_WRITES_PER_RECONCILE - 4)
+/* A watch that shows nothing of our write for so long is believed as it is. */
+#define EXPECT_US (30 * USEC_PER_SEC)
+/* After so long it is looked whether the watch has shown it. */
+#define WATCH_LAG_US USEC_PER_SEC
+/* A quota takes up to four writes: its status, and what the governing one owns. */
+#define MOST_WRITES (LIMIT_WRITES_PER_RECONCILE - 4)
 
 /* One reconcile's intermediate state. */
 struct turn {
@@ -213,8 +214,8 @@ static int reconcile_quota(struct turn *turn, uint32_t index, struct error *err)
 
 static int reconcile_quotas(struct turn *turn, struct error *err)
 {
-	for (uint32_t i = 0;
-	     i < turn->namespace.n_quotas && turn->set->n_writes < MAX_STATUS_WRITES; i++)
+	for (uint32_t i = 0; i < turn->namespace.n_quotas && turn->set->n_writes <= MOST_WRITES;
+	     i++)
 		if (reconcile_quota(turn, i, err) < 0)
 			return -1;
 	return 0;
