@@ -6,6 +6,7 @@
 #include "api/type.h"
 #include "base/limits.h"
 #include "base/macros.h"
+#include "base/utf8.h"
 #include "codec/json_out.h"
 
 /* { "apiVersion": ..., "kind": ...; left open. */
@@ -168,16 +169,6 @@ void api_body_lease(struct buf *body, const struct body_lease *lease)
 
 /* --- Event */
 
-/* At most @most bytes; a character that does not fit whole is left out. */
-static struct str cut(struct str text, size_t most)
-{
-	if (text.len <= most)
-		return text;
-	while (most > 0 && ((unsigned char)text.data[most] & 0xc0) == 0x80)
-		most--;
-	return (struct str){text.data, most};
-}
-
 static void add_series(struct json_out *out, int32_t count, int64_t last_us)
 {
 	json_out_object(out, "series");
@@ -208,11 +199,11 @@ void api_body_event(struct buf *body, const struct body_event *event)
 	json_out_end(&out);
 	add_regarding(&out, &event->regarding);
 	json_out_string(&out, "type", event->type);
-	json_out_string(&out, "reason", cut(event->reason, BODY_EVENT_WORD));
-	json_out_string(&out, "action", cut(event->action, BODY_EVENT_WORD));
-	json_out_string(&out, "note", cut(event->note, LIMIT_EVENT_NOTE));
+	json_out_string(&out, "reason", utf8_prefix(event->reason, BODY_EVENT_WORD));
+	json_out_string(&out, "action", utf8_prefix(event->action, BODY_EVENT_WORD));
+	json_out_string(&out, "note", utf8_prefix(event->note, LIMIT_EVENT_NOTE));
 	json_out_string(&out, "reportingController", event->controller);
-	json_out_string(&out, "reportingInstance", cut(event->instance, BODY_EVENT_WORD));
+	json_out_string(&out, "reportingInstance", utf8_prefix(event->instance, BODY_EVENT_WORD));
 	json_out_micro_time(&out, "eventTime", event->event_us);
 	if (event->series_count > 0)
 		add_series(&out, event->series_count, event->series_last_us);

@@ -14,6 +14,7 @@
 #include "api/pack_quota.h"
 #include "api/quantity.h"
 #include "base/macros.h"
+#include "base/utf8.h"
 #include "model/resource.h"
 
 /* Texts of tenants are shown up to this length. */
@@ -41,7 +42,7 @@ PRINTF_LIKE(2, 3) static int complain(struct spec_pack *p, const char *format, .
 
 static struct str shown(struct str text)
 {
-	return (struct str){text.data, MIN(text.len, SHOWN)};
+	return utf8_prefix(text, SHOWN);
 }
 
 /* --- memory */
@@ -115,12 +116,51 @@ static int check_per_pod(struct spec_pack *p)
 
 /* --- amounts by resource */
 
+static bool is_lower(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_letter(char c)
+{
+	return is_lower(c) || (c >= 'A' && c <= 'Z');
+}
+
+/* Words of @inside, joined by single characters of @joints or, with @loose, by any number of them.
+ */
+static bool is_name(struct str text, size_t most, bool (*inside)(char), const char *joints,
+		    bool loose)
+{
+	if (str_empty(text) || text.len > most || !inside(text.data[0]) ||
+	    !inside(text.data[text.len - 1]))
+		return false;
+	for (size_t i = 1; i < text.len; i++) {
+		char c = text.data[i];
+
+		if (inside(c))
+			continue;
+		if (c == '\0' || !strchr(joints, c))
+			return false;
+		if (!loose && (c == '.' || text.data[i - 1] == '.') && !inside(text.data[i - 1]))
+			return false;
+	}
+	return true;
+}
+
+/* The longest domain that "requests." still fits before, as a ResourceQuota needs it. */
+#define DOMAIN_MOST 244
+#define NAME_MOST   63
+
+/* What the API server takes for an extended resource: else it refuses our LimitRange for good. */
 static bool is_extended(struct str resource)
 {
 	struct str domain, name;
 
-	return resource.len <= LIMIT_INTERNED_STRING && str_split(resource, '/', &domain, &name) &&
-	       !str_empty(domain) && !str_empty(name);
+	return str_split(resource, '/', &domain, &name) &&
+	       !str_starts_with(domain, STR("requests.")) &&
+	       !str_ends_with(domain, STR("kubernetes.io")) &&
+	       is_name(domain, DOMAIN_MOST, is_lower, "-.", false) &&
+	       is_name(name, NAME_MOST, is_letter, "-_.", true);
 }
 
 static int check_amount(struct spec_pack *p, const char *field, const struct wire_pair *pair,

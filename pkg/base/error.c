@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const struct {
 	const char *name;
 	bool retriable;
@@ -19,24 +21,6 @@ static const struct {
 };
 
 /*
- * The length of @message (@len bytes) without a UTF-8 sequence that its cut end left incomplete:
- * the message travels on in JSON, where half a character would spoil the whole document.
- */
-static size_t whole_characters(const char *message, size_t len)
-{
-	size_t start = len, width;
-	unsigned char lead;
-
-	while (start > 0 && len - start < 3 && ((unsigned char)message[start - 1] & 0xc0) == 0x80)
-		start--;
-	if (start == 0)
-		return len;
-	lead = (unsigned char)message[start - 1];
-	width = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-	return len - (start - 1) < width ? start - 1 : len;
-}
-
-/*
  * Puts the first @n bytes of @text into the message, where @wanted is how long it would have been
  * without a cut.
  */
@@ -45,7 +29,7 @@ static void store(struct error *err, const char *text, int wanted)
 	size_t len = strlen(text);
 
 	if (wanted >= 0 && (size_t)wanted > len)
-		len = whole_characters(text, len);
+		len = utf8_whole((struct str){text, len}).len;
 	memcpy(err->message, text, len);
 	err->message[len] = '\0';
 }

@@ -42,15 +42,49 @@ size_t utf8_length(struct str s)
 	return 0;
 }
 
+/* How many bytes at the start of @s, which is not empty, are ASCII: eight at once, or one. */
+static size_t ascii_length(struct str s)
+{
+	uint64_t word;
+
+	if (s.len < sizeof(word))
+		return (unsigned char)*s.data < 0x80;
+	memcpy(&word, s.data, sizeof(word));
+	return word & UINT64_C(0x8080808080808080) ? 0 : sizeof(word);
+}
+
 bool utf8_valid(struct str s)
 {
 	while (s.len > 0) {
-		size_t len = utf8_length(s);
+		size_t len = ascii_length(s);
 
+		if (len == 0)
+			len = utf8_length(s);
 		if (len == 0)
 			return false;
 		s.data += len;
 		s.len -= len;
 	}
 	return true;
+}
+
+struct str utf8_whole(struct str s)
+{
+	size_t start = s.len, width;
+	unsigned char lead;
+
+	while (start > 0 && s.len - start < 3 && ((unsigned char)s.data[start - 1] & 0xc0) == 0x80)
+		start--;
+	if (start == 0)
+		return s;
+	lead = (unsigned char)s.data[start - 1];
+	width = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+	if (s.len - (start - 1) < width)
+		s.len = start - 1;
+	return s;
+}
+
+struct str utf8_prefix(struct str s, size_t max)
+{
+	return s.len <= max ? s : utf8_whole((struct str){s.data, max});
 }

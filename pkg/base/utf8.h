@@ -16,7 +16,15 @@
 /* The length, 1 to 4, of the character that @s starts with; 0 when it is none or @s is empty. */
 size_t utf8_length(struct str s);
 
-/* Whether all of @s is UTF-8. */
+/* Whether all of @s is UTF-8. Fast where it is ASCII. */
 bool utf8_valid(struct str s);
+
+/*
+ * For texts that are cut: @s without a character that its end left incomplete, and the longest
+ * start of @s of at most @max bytes that ends between two characters. Half a character would spoil
+ * the whole document that it stands in.
+ */
+struct str utf8_whole(struct str s);
+struct str utf8_prefix(struct str s, size_t max);
 
 #endif

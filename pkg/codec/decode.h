@@ -3,12 +3,11 @@
 #define GPUQOS_CODEC_DECODE_H
 
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "codec/schema.h"
 
 /*
- * What the readers of protobuf and JSON share: where in the object a decode is, lists that grow in
- * the arena, and text. Inside codec only.
+ * What the readers of protobuf and JSON share: where in the object a decode is, and lists that grow
+ * in the arena. Inside codec only.
  *
  * The way to the current field is kept as steps that a failure leaves standing, so that the
  * outermost function can put it before the message; no path is built while all goes well.
@@ -68,29 +67,6 @@ static inline void *decode_member(void *object, const struct field *field)
 static inline void decode_mark(const struct schema *schema, void *object, const struct field *field)
 {
 	*(uint64_t *)object |= UINT64_C(1) << (field - schema->fields);
-}
-
-/* utf8_valid(), fast for ASCII. */
-static inline bool decode_text_is_valid(struct str s)
-{
-	uint64_t word;
-	size_t len;
-
-	while (s.len > 0) {
-		if (s.len >= sizeof(word)) {
-			memcpy(&word, s.data, sizeof(word));
-			len = word & UINT64_C(0x8080808080808080) ? 0 : sizeof(word);
-		} else {
-			len = (unsigned char)*s.data < 0x80;
-		}
-		if (len == 0)
-			len = utf8_length(s);
-		if (len == 0)
-			return false;
-		s.data += len;
-		s.len -= len;
-	}
-	return true;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/macros.h"
+#include "base/utf8.h"
 #include "codec/decode.h"
 #include "codec/json_pull.h"
 #include "codec/time.h"
@@ -240,14 +241,11 @@ static const struct field *find_field(const struct schema *schema, struct str ke
 
 static int read_unknown(struct reader *r, struct str key)
 {
-	size_t len = MIN(key.len, (size_t)SHOWN_KEY);
-
 	if (!r->strict)
 		return json_pull_skip(&r->pull, NULL, r->decode.err);
-	while (len > 0 && len < key.len && (key.data[len] & 0xc0) == 0x80)
-		len--; /* not within a character */
+	key = utf8_prefix(key, SHOWN_KEY);
 	return error_set(r->decode.err, ERROR_INVALID, "unknown field \"%.*s\" at byte %zu",
-			 (int)len, key.data, json_pull_offset(&r->pull));
+			 STR_ARGS(key), json_pull_offset(&r->pull));
 }
 
 /* The field of the step, whose key was read; null leaves it absent. */

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "base/utf8.h"
 #include "codec/decode.h"
 #include "codec/time.h"
 
@@ -196,7 +197,7 @@ static int read_text(struct decode *d, struct str bytes, struct str *ret_text)
 {
 	if (bytes.len > LIMIT_STRING)
 		return error_set(d->err, ERROR_LIMIT, "longer than %d bytes", LIMIT_STRING);
-	if (!decode_text_is_valid(bytes))
+	if (!utf8_valid(bytes))
 		return error_set(d->err, ERROR_INVALID, "not UTF-8");
 	*ret_text = bytes;
 	return 0;

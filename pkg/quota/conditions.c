@@ -11,26 +11,27 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/macros.h"
+#include "base/utf8.h"
 #include "model/observed.h"
 #include "model/resource.h"
 #include "quota/internal.h"
 
 #define OURS "ResourceQuota " OWNED_OBJECT_NAME
 
-/* Drops what is left of a UTF-8 sequence that was cut at the end of @text. */
-static void drop_cut_sequence(char *text)
-{
-	size_t end = strlen(text), start = end;
-
-	while (start > 0 && ((unsigned char)text[start - 1] & 0xc0) == 0x80)
-		start--;
-	if (start > 0 && ((unsigned char)text[start - 1] & 0xc0) == 0xc0)
-		text[start - 1] = '\0';
-}
-
 static void look_again(struct decision *d, int64_t at_us)
 {
 	d->plan.look_again_us = MIN(d->plan.look_again_us, at_us);
+}
+
+/* Prints at @used bytes of the message; where that is too long, its end is cut. */
+PRINTF_LIKE(3, 0)
+static void print(struct condition *c, size_t used, const char *format, va_list args)
+{
+	size_t room = sizeof(c->message) - used;
+	int len = vsnprintf(c->message + used, room, format, args);
+
+	if (len >= 0 && (size_t)len >= room)
+		c->message[utf8_whole(str_from(c->message)).len] = '\0';
 }
 
 PRINTF_LIKE(4, 5)
@@ -38,30 +39,23 @@ static bool say(struct condition *c, enum condition_status status, enum quota_re
 		const char *format, ...)
 {
 	va_list args;
-	int len;
 
 	c->status = status;
 	c->reason = reason;
 	va_start(args, format);
-	len = vsnprintf(c->message, sizeof(c->message), format, args);
+	print(c, 0, format, args);
 	va_end(args);
-	if (len >= (int)sizeof(c->message))
-		drop_cut_sequence(c->message);
 	return true;
 }
 
 PRINTF_LIKE(2, 3)
 static void say_more(struct condition *c, const char *format, ...)
 {
-	size_t used = strlen(c->message);
 	va_list args;
-	int len;
 
 	va_start(args, format);
-	len = vsnprintf(c->message + used, sizeof(c->message) - used, format, args);
+	print(c, strlen(c->message), format, args);
 	va_end(args);
-	if (len >= (int)(sizeof(c->message) - used))
-		drop_cut_sequence(c->message);
 }
 
 /* --- Accepted */

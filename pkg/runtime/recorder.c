@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/utf8.h"
 
 #define SERIES_FLUSH_US   (30 * USEC_PER_MIN)
 #define SERIES_SILENCE_US (6 * USEC_PER_MIN)
@@ -88,15 +89,6 @@ static struct series *find(struct recorder *recorder, uint64_t key)
 	return NULL;
 }
 
-static struct str cut(struct str text, size_t max)
-{
-	if (text.len <= max)
-		return text;
-	while (max && ((unsigned char)text.data[max] & 0xc0) == 0x80)
-		max--;
-	return (struct str){text.data, max};
-}
-
 static void write_first(struct recorder *recorder, struct series *series,
 			const struct recorder_event *event)
 {
@@ -108,9 +100,9 @@ static void write_first(struct recorder *recorder, struct series *series,
 		.type = str_from(event->type),
 		.reason = str_from(event->reason),
 		.action = str_from(event->action),
-		.note = cut(event->note, LIMIT_EVENT_NOTE),
+		.note = event->note,
 		.controller = str_from(recorder->options.controller),
-		.instance = cut(str_from(recorder->options.instance), 128),
+		.instance = str_from(recorder->options.instance),
 		.event_us = series->last_real_us,
 	};
 
@@ -129,7 +121,7 @@ static struct series *series_new(struct recorder *recorder, uint64_t key,
 	char name[NAME_SIZE];
 
 	snprintf(name, sizeof(name), "%.*s.%016" PRIx64,
-		 STR_ARGS(cut(event->regarding.name, LIMIT_NAME - 17)),
+		 STR_ARGS(utf8_prefix(event->regarding.name, LIMIT_NAME - 17)),
 		 random_u64(&recorder->random));
 	series->key = key;
 	series->namespace = mem_strndup(namespace.data, namespace.len);

@@ -133,6 +133,23 @@ static void characters_have_their_length(void **state UNUSED)
 	assert_true(utf8_valid(STR("a\xc3\xa4\xf0\x9f\x98\x80")));
 	assert_false(utf8_valid(STR("a\xc3\xa4\xf0\x9f\x98")));
 	assert_true(utf8_valid(STR_NONE));
+	assert_true(utf8_valid(STR("eight bytes and more \xc3\xa4")));
+	assert_false(utf8_valid(STR("eight bytes and more \xa4")));
+}
+
+static void a_cut_leaves_whole_characters(void **state UNUSED)
+{
+	static const char text[] = "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80";
+	static const size_t lengths[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
+
+	for (size_t max = 0; max < ARRAY_SIZE(lengths); max++) {
+		size_t cut = MIN(max, sizeof(text) - 1);
+
+		assert_int_equal(utf8_prefix(STR(text), max).len, lengths[max]);
+		assert_int_equal(utf8_whole((struct str){text, cut}).len, lengths[max]);
+	}
+	assert_int_equal(utf8_whole(STR("a\xa4")).len, 2);
+	assert_int_equal(utf8_whole(STR_NONE).len, 0);
 }
 
 int main(void)
@@ -143,6 +160,7 @@ int main(void)
 		cmocka_unit_test(splitting_cuts_at_the_first_separator),
 		cmocka_unit_test(integers_are_read_whole_or_not_at_all),
 		cmocka_unit_test(characters_have_their_length),
+		cmocka_unit_test(a_cut_leaves_whole_characters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
