@@ -34,7 +34,7 @@ static void add_owned_meta(struct json_out *out, struct str namespace,
 			   const struct body_owner *owner)
 {
 	json_out_object(out, "metadata");
-	json_out_cstring(out, "name", API_OWNED_NAME);
+	json_out_cstring(out, "name", OWNED_OBJECT_NAME);
 	json_out_string(out, "namespace", namespace);
 	json_out_array(out, "ownerReferences");
 	json_out_object(out, NULL);

@@ -74,7 +74,7 @@ void api_body_quota_status(struct buf *body, struct str namespace, struct str na
 
 	json_out_init(&out, body);
 	json_out_object(&out, NULL);
-	json_out_cstring(&out, "apiVersion", API_GROUP "/" API_VERSION);
+	json_out_cstring(&out, "apiVersion", API_GROUP_VERSION);
 	json_out_cstring(&out, "kind", api_gpu_memory_quotas.kind);
 	json_out_object(&out, "metadata");
 	json_out_string(&out, "name", name);

@@ -2,8 +2,6 @@
 /* The list of types. */
 #include "api/type.h"
 
-#include <stdio.h>
-
 #include "api/wire.h"
 
 #define CORE(variable, plural_, kind_, namespaced_, schema_)                                      \
@@ -43,10 +41,3 @@ const struct api_type api_events = {
 	.kind = "Event",
 	.namespaced = true,
 };
-
-void api_version_text(const struct api_type *type, char ret_text[API_VERSION_TEXT_SIZE])
-{
-	const char *slash = *type->group ? "/" : "";
-
-	snprintf(ret_text, API_VERSION_TEXT_SIZE, "%s%s%s", type->group, slash, type->version);
-}

@@ -22,16 +22,11 @@ extern const struct api_type api_pods, api_nodes, api_namespaces, api_resource_q
 extern const struct api_type api_gpu_memory_quotas;
 extern const struct api_type api_events; /* events.k8s.io/v1 */
 
-/* "v1", "apps/v1", terminated; groups and versions are our own constants, so they fit. */
-#define API_VERSION_TEXT_SIZE 64
-
-void api_version_text(const struct api_type *type, char ret_text[API_VERSION_TEXT_SIZE]);
-
 /* Names that are ours. */
 #define API_GROUP         "gpuqos.io"
 #define API_VERSION       "v1alpha1"
+#define API_GROUP_VERSION API_GROUP "/" API_VERSION /* apiVersion of our objects */
 #define API_FIELD_MANAGER "gpuqos-controller"
-#define API_OWNED_NAME    "gpuqos"            /* our ResourceQuota and LimitRange in a namespace */
 #define API_LABEL_MANAGED "gpuqos.io/managed" /* on namespaces; value "true" */
 #define API_LABEL_ROLE    "gpuqos.io/role"    /* on our own pods; value "leader" */
 

@@ -8,7 +8,7 @@
 #include "api/wire_quota.h"
 #include "base/mem.h"
 
-#define OWN_OBJECTS "metadata.name=" API_OWNED_NAME
+#define OWN_OBJECTS "metadata.name=" OWNED_OBJECT_NAME
 
 typedef int (*apply_fn)(struct caches *caches, const void *object, struct arena *arena,
 			struct error *err);

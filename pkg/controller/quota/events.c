@@ -31,15 +31,15 @@ void quota_record_transitions(struct recorder *recorder, const struct quota_iden
 		if (!is_news((enum quota_condition)i, before ? &before->conditions[i] : NULL,
 			     condition, bad))
 			continue;
-		recorder_event(
-			recorder,
-			&(struct recorder_event){
-				.regarding = {STR(API_GROUP "/v1alpha1"), STR("GpuMemoryQuota"),
-					      identity->namespace, identity->name, identity->uid},
-				.type = bad ? "Warning" : "Normal",
-				.reason = quota_reason_text(condition->reason),
-				.action = "Reconcile",
-				.note = str_from(condition->message),
-			});
+		recorder_event(recorder, &(struct recorder_event){
+						 .regarding = {STR(API_GROUP_VERSION),
+							       str_from(api_gpu_memory_quotas.kind),
+							       identity->namespace, identity->name,
+							       identity->uid},
+						 .type = bad ? "Warning" : "Normal",
+						 .reason = quota_reason_text(condition->reason),
+						 .action = "Reconcile",
+						 .note = str_from(condition->message),
+					 });
 	}
 }

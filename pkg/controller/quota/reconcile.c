@@ -62,8 +62,8 @@ static bool own_writes_unseen(struct turn *turn)
 {
 	uint64_t label = caches_object_key(&api_namespaces, STR_NONE, turn->namespace.name);
 
-	return expected(turn, &api_resource_quotas, STR(API_OWNED_NAME)) ||
-	       expected(turn, &api_limit_ranges, STR(API_OWNED_NAME)) ||
+	return expected(turn, &api_resource_quotas, STR(OWNED_OBJECT_NAME)) ||
+	       expected(turn, &api_limit_ranges, STR(OWNED_OBJECT_NAME)) ||
 	       expectations_pending(turn->reconciler->expectations, label, turn->now_us);
 }
 
@@ -88,7 +88,7 @@ static int give_body(struct work_write *write, struct buf *body, struct error *e
 
 static struct body_owner owner_of(const struct quota_identity *identity)
 {
-	return (struct body_owner){STR(API_GROUP "/v1alpha1"), STR("GpuMemoryQuota"),
+	return (struct body_owner){STR(API_GROUP_VERSION), str_from(api_gpu_memory_quotas.kind),
 				   identity->name, identity->uid};
 }
 
@@ -104,7 +104,7 @@ static int write_resource_quota(struct turn *turn, const struct quota_identity *
 	api_body_resource_quota(&body, turn->namespace.name, &owner, plan->hard, plan->n_hard);
 	return give_body(
 		work_set_add(turn->set, plan->replace_resource_quota ? KUBE_UPDATE : KUBE_APPLY,
-			     &api_resource_quotas, turn->namespace.name, STR(API_OWNED_NAME)),
+			     &api_resource_quotas, turn->namespace.name, STR(OWNED_OBJECT_NAME)),
 		&body, err);
 }
 
@@ -119,7 +119,7 @@ static int write_limit_range(struct turn *turn, const struct quota_identity *ide
 		return 0;
 	buf_init(&body, LIMIT_JSON_OUTPUT);
 	write = work_set_add(turn->set, plan->write_limit_range ? KUBE_APPLY : KUBE_DELETE,
-			     &api_limit_ranges, turn->namespace.name, STR(API_OWNED_NAME));
+			     &api_limit_ranges, turn->namespace.name, STR(OWNED_OBJECT_NAME));
 	write->missing_is_fine = plan->delete_limit_range;
 	if (plan->write_limit_range)
 		api_body_limit_range(&body, turn->namespace.name, &owner, plan->defaults,

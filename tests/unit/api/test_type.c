@@ -81,19 +81,6 @@ static void indices_name_the_fields_they_say(void **state)
 	assert_string_equal(status->fields[WIRE_RESOURCE_UNIT_MEMORY].name, "unitMemory");
 }
 
-static void version_has_the_group_unless_it_is_core(void **state)
-{
-	char text[API_VERSION_TEXT_SIZE];
-
-	(void)state;
-	api_version_text(&api_pods, text);
-	assert_string_equal(text, "v1");
-	api_version_text(&api_leases, text);
-	assert_string_equal(text, "coordination.k8s.io/v1");
-	api_version_text(&api_gpu_memory_quotas, text);
-	assert_string_equal(text, "gpuqos.io/v1alpha1");
-}
-
 static void raw_values_are_the_same_from_both_encodings(void **state)
 {
 	(void)state;
@@ -110,7 +97,6 @@ int main(void)
 		cmocka_unit_test(every_table_can_be_decoded_into),
 		cmocka_unit_test(what_travels_as_protobuf_has_tags),
 		cmocka_unit_test(indices_name_the_fields_they_say),
-		cmocka_unit_test(version_has_the_group_unless_it_is_core),
 		cmocka_unit_test(raw_values_are_the_same_from_both_encodings),
 	};
 
