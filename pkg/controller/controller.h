@@ -36,7 +36,7 @@ void controller_start(struct controller *controller);
  * long it waits for that. */
 void controller_stop(struct controller *controller, loop_fn stopped, void *context);
 
-/* One line per check ("[+] pods: synced, heard 3s ago"), and whether all hold. */
+/* One line per check ("[+] cache pods: complete, heard 3 s ago"), and whether all hold. */
 bool controller_ready(const struct controller *controller, struct buf *text);
 /* Alive: work that is due makes progress. */
 bool controller_healthy(const struct controller *controller, struct buf *text);

@@ -2,68 +2,66 @@
 /* Metrics and health lines, one function per family. */
 #include "controller/pages.h"
 
-#include <inttypes.h>
-
 #include "base/metrics.h"
 #include "base/table.h"
 #include "cluster/read.h"
 
-static const char *const kind_names[CLUSTER_KIND_COUNT] = {
-	[CLUSTER_PODS] = "pods",
-	[CLUSTER_NODES] = "nodes",
-	[CLUSTER_NAMESPACES] = "namespaces",
-	[CLUSTER_QUOTAS] = "gpumemoryquotas",
-	[CLUSTER_RESOURCE_QUOTAS] = "resourcequotas",
-	[CLUSTER_LIMIT_RANGES] = "limitranges",
+/* What a page shows, read once: to count the objects takes a walk over all of them. */
+struct numbers {
+	struct cluster_stats cache;
+	struct reflector_stats watch[CLUSTER_KIND_COUNT];
+	int64_t now_us;
 };
 
-typedef double (*kind_value_fn)(const struct pages_view *view, enum cluster_kind kind);
+typedef double (*kind_value_fn)(const struct numbers *numbers, enum cluster_kind kind);
 
-static struct reflector_stats stats_of(const struct pages_view *view, enum cluster_kind kind)
+static struct numbers gather(const struct pages_view *view)
 {
-	struct reflector_stats stats;
+	struct numbers numbers = {.now_us = view->now_us};
 
-	reflector_stats(caches_reflector(view->caches, kind), &stats);
-	return stats;
+	cluster_stats(view->cluster, &numbers.cache);
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
+		reflector_stats(caches_reflector(view->caches, (enum cluster_kind)i),
+				&numbers.watch[i]);
+	return numbers;
 }
 
-static double watch_age(const struct pages_view *view, enum cluster_kind kind)
+/* "pods", as in the API's paths. */
+static const char *kind_name(const struct pages_view *view, size_t kind)
 {
-	struct reflector_stats stats = stats_of(view, kind);
-
-	return stats.last_heard_us ? (double)(view->now_us - stats.last_heard_us) / USEC_PER_SEC
-				   : -1;
+	return reflector_type(caches_reflector(view->caches, (enum cluster_kind)kind))->plural;
 }
 
-static double watch_restarts(const struct pages_view *view, enum cluster_kind kind)
+static double watch_age(const struct numbers *numbers, enum cluster_kind kind)
 {
-	return (double)stats_of(view, kind).restarts;
+	int64_t heard_us = numbers->watch[kind].last_heard_us;
+
+	return heard_us ? (double)(numbers->now_us - heard_us) / USEC_PER_SEC : -1;
 }
 
-static double watch_relists(const struct pages_view *view, enum cluster_kind kind)
+static double watch_restarts(const struct numbers *numbers, enum cluster_kind kind)
 {
-	return (double)stats_of(view, kind).relists;
+	return (double)numbers->watch[kind].restarts;
 }
 
-static double watch_unreadable(const struct pages_view *view, enum cluster_kind kind)
+static double watch_relists(const struct numbers *numbers, enum cluster_kind kind)
 {
-	return (double)stats_of(view, kind).unreadable;
+	return (double)numbers->watch[kind].relists;
 }
 
-static double cache_objects(const struct pages_view *view, enum cluster_kind kind)
+static double watch_unreadable(const struct numbers *numbers, enum cluster_kind kind)
 {
-	struct cluster_stats stats;
-
-	cluster_stats(view->cluster, &stats);
-	return stats.objects[kind];
+	return (double)numbers->watch[kind].unreadable;
 }
 
-static double cache_bytes(const struct pages_view *view, enum cluster_kind kind)
+static double cache_objects(const struct numbers *numbers, enum cluster_kind kind)
 {
-	struct cluster_stats stats;
+	return numbers->cache.objects[kind];
+}
 
-	cluster_stats(view->cluster, &stats);
-	return (double)stats.bytes[kind];
+static double cache_bytes(const struct numbers *numbers, enum cluster_kind kind)
+{
+	return (double)numbers->cache.bytes[kind];
 }
 
 /* name, type, help, value per kind of object */
@@ -83,17 +81,18 @@ static const struct kind_family {
 	 "Bytes of records and indexes; strings that kinds share are not in it.", cache_bytes},
 };
 
-static void write_kinds(const struct pages_view *view, struct buf *page)
+static void write_kinds(const struct pages_view *view, const struct numbers *numbers,
+			struct buf *page)
 {
 	for (size_t f = 0; f < ARRAY_SIZE(kind_families); f++) {
 		const struct kind_family *family = &kind_families[f];
 
 		metrics_write_family(page, family->name, family->type, family->help);
 		for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
-			struct metric_label label = {"resource", str_from(kind_names[i])};
+			struct metric_label label = {"resource", str_from(kind_name(view, i))};
 
 			metrics_write_sample(page, family->name, &label, 1,
-					     family->value(view, (enum cluster_kind)i));
+					     family->value(numbers, (enum cluster_kind)i));
 		}
 	}
 }
@@ -168,14 +167,13 @@ static void write_single(struct buf *page, const char *name, const char *type, c
 void pages_write_metrics(const struct pages_view *view, struct buf *page)
 {
 	struct metric_label identity = {"identity", str_from(view->identity)};
-	struct cluster_stats stats;
+	struct numbers numbers = gather(view);
 
-	cluster_stats(view->cluster, &stats);
-	write_kinds(view, page);
+	write_kinds(view, &numbers, page);
 	write_quotas(view, page);
 	write_single(page, "gpuqos_cache_shared_bytes", "gauge",
 		     "Bytes of strings and request vectors that records share.",
-		     (double)stats.shared_bytes);
+		     (double)numbers.cache.shared_bytes);
 	metrics_write_family(page, "gpuqos_leader", "gauge", "1 while this replica leads.");
 	metrics_write_sample(page, "gpuqos_leader", &identity, 1, view->leads);
 	write_single(page, "gpuqos_ledger_recounts_total", "counter",
@@ -190,23 +188,30 @@ void pages_write_metrics(const struct pages_view *view, struct buf *page)
 		     "Kubernetes Events that were not sent.", (double)view->events_dropped);
 }
 
+/* "[+] cache pods: complete, heard 3 s ago" */
+static void write_cache(const char *kind, const struct reflector_stats *stats, int64_t now_us,
+			struct buf *text)
+{
+	buf_printf(text, "[%c] cache %s: %s", stats->synced ? '+' : '-', kind,
+		   stats->synced ? "complete" : "not complete yet");
+	if (stats->last_heard_us)
+		buf_printf(text, ", heard %lld s ago",
+			   (long long)((now_us - stats->last_heard_us) / USEC_PER_SEC));
+	if (stats->last_error.kind != ERROR_NONE)
+		buf_printf(text, ", %s", stats->last_error.message);
+	buf_add_char(text, '\n');
+}
+
 bool pages_write_caches(const struct pages_view *view, struct buf *text)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
-		struct reflector_stats stats = stats_of(view, (enum cluster_kind)i);
+		struct reflector_stats stats;
 
+		reflector_stats(caches_reflector(view->caches, (enum cluster_kind)i), &stats);
 		all = all && stats.synced;
-		buf_printf(text, "[%c] cache %s: %s", stats.synced ? '+' : '-', kind_names[i],
-			   stats.synced ? "complete" : "not complete yet");
-		if (stats.last_heard_us)
-			buf_printf(
-				text, ", heard %lld s ago",
-				(long long)((view->now_us - stats.last_heard_us) / USEC_PER_SEC));
-		if (stats.last_error.kind != ERROR_NONE)
-			buf_printf(text, ", %s", stats.last_error.message);
-		buf_add_char(text, '\n');
+		write_cache(kind_name(view, i), &stats, view->now_us, text);
 	}
 	return all;
 }
