@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A round: list the labelled pods of our namespace; take the label off the first that is not ours
- * and list again, until only ours may be left; then read our own pod and label it if it is not.
+ * and list again, until only ours may be left; then label our own pod if it was not among them.
  * Each request is one step, decided from what the last one showed.
  */
 #include "controller/leader_label.h"
@@ -60,7 +60,7 @@ static void send(struct leader_label *label, const struct kube_request *request,
 	label->call = kube_send(label->client, KUBE_WRITE, request, &handlers);
 }
 
-static void patch(struct leader_label *label, const char *pod, struct str uid, bool leader,
+static void patch(struct leader_label *label, const char *pod, bool leader,
 		  void (*on_done)(void *, const struct kube_answer *, const struct error *))
 {
 	struct kube_request request = {
@@ -74,7 +74,7 @@ static void patch(struct leader_label *label, const char *pod, struct str uid, b
 	struct buf body;
 
 	buf_init(&body, LIMIT_JSON_OUTPUT);
-	api_body_label_patch(&body, uid, STR(API_LABEL_ROLE), leader ? STR(LEADER) : STR_NONE);
+	api_body_label_patch(&body, STR_NONE, STR(API_LABEL_ROLE), leader ? STR(LEADER) : STR_NONE);
 	request.body = buf_str(&body);
 	send(label, &request, NULL, on_done);
 	buf_clear(&body);
@@ -112,11 +112,10 @@ static int on_listed_pod(void *context, enum frame_part part, struct str bytes, 
 	arena_reset(&label->arena);
 	if (api_bookmark_read((struct api_bytes){bytes, protobuf}, &label->arena, &pod, err) < 0)
 		return -1;
-	if (str_equal(pod.name, str_from(label->pod))) {
+	if (str_equal(pod.name, str_from(label->pod)))
 		label->ours_labelled = true;
-	} else if (!label->other) {
+	else if (!label->other)
 		label->other = mem_strndup(pod.name.data, pod.name.len);
-	}
 	return 0;
 }
 
@@ -129,9 +128,9 @@ static void on_listed(void *context, const struct kube_answer *answer, const str
 	if (err)
 		ended(label, err);
 	else if (label->other)
-		patch(label, label->other, STR_NONE, false, on_unlabelled);
+		patch(label, label->other, false, on_unlabelled);
 	else if (!label->ours_labelled)
-		patch(label, label->pod, STR_NONE, true, on_labelled);
+		patch(label, label->pod, true, on_labelled);
 	else
 		ended(label, NULL);
 }
@@ -218,5 +217,5 @@ void leader_label_retire(struct leader_label *label, loop_fn done, void *context
 	stop(label);
 	label->retired = done;
 	label->retired_context = context;
-	patch(label, label->pod, STR_NONE, false, on_retired);
+	patch(label, label->pod, false, on_retired);
 }
