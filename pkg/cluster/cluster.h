@@ -39,13 +39,15 @@ enum cluster_kind {
 };
 
 /*
- * LIMIT, with the object's name, when it asks for more than base/limits.h allows, INVALID when it
- * has no name; it is then counted as unreadable, and what was known of it before stays as it was:
- * an entry that grew beyond reading does not set its devices free.
+ * What was observed of an object; copied. LIMIT, with the object's name, when it asks for more than
+ * base/limits.h allows, INVALID when it has no name; it is then counted as unreadable, and what was
+ * known of it before stays as it was: an entry that grew beyond reading does not set its devices
+ * free.
  *
  * Of the quotas of one namespace the LIMIT_QUOTAS_PER_NAMESPACE oldest are kept.
  *
- * @now_us: monotonic; when ResourceQuota status began to differ from spec.
+ * @now_us: monotonic, when it was observed: since when a ResourceQuota's status differs from its
+ * spec is told by that.
  */
 int cluster_apply_pod(struct cluster *cluster, const struct pod_facts *pod, struct error *err);
 int cluster_apply_node(struct cluster *cluster, const struct node_facts *node, struct error *err);
@@ -77,7 +79,7 @@ void cluster_abort_replace(struct cluster *cluster, enum cluster_kind kind);
  * the next call. False when there is none.
  */
 bool cluster_take_dirty(struct cluster *cluster, uint32_t *ret_namespace);
-void cluster_mark_dirty(struct cluster *cluster, uint32_t namespace);
+void cluster_mark_dirty(struct cluster *cluster, uint32_t namespace); /* unknown ones are ignored */
 void cluster_mark_all_dirty(struct cluster *cluster);
 
 struct recount {

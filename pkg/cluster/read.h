@@ -26,7 +26,8 @@ struct namespace_view {
 	bool managed, terminating;
 	uint64_t resource_version;
 	uint32_t n_quotas; /* GpuMemoryQuotas in it */
-	/* Of entries. Not current between a change of prices and the namespace's turn as dirty. */
+	/* As in struct quota_view: bytes, units, pods. Not current between a change of prices and
+	 * the namespace's turn as dirty. */
 	int64_t used, live, unpriced, pods;
 	int64_t limit, effective; /* bytes, of the governing quota as last seen; 0 without one */
 	bool has_resource_quota, has_limit_range; /* ours, by name */

@@ -24,6 +24,7 @@ struct elector {
 	struct arena arena;
 	char field_selector[sizeof("metadata.name=") + LIMIT_NAME];
 	bool leads;
+	int64_t fence_us;        /* that the client was told; 0 while not leading */
 	enum error_kind failing; /* NONE while the server answers */
 	loop_fn released;
 	void *released_context;
@@ -206,6 +207,9 @@ static void take_step(struct elector *elector, const struct lease_step *step)
 		break;
 	}
 	loop_timer_set(&elector->timer, wake_us);
+	if (step->leads && step->fence_us != elector->fence_us)
+		kube_client_fence_at(elector->client, step->fence_us);
+	elector->fence_us = step->leads ? step->fence_us : 0;
 	tell(elector, step->leads);
 	if (step->action == LEASE_STOPPED && released) {
 		elector->released = NULL;
@@ -348,9 +352,4 @@ void elector_release(struct elector *elector, loop_fn released, void *context)
 bool elector_leads(const struct elector *elector)
 {
 	return elector->leads && lease_leads(elector->lease, loop_now(elector->loop));
-}
-
-struct str elector_holder(const struct elector *elector)
-{
-	return lease_holder(elector->lease);
 }

@@ -28,12 +28,14 @@ struct recorder_event {
 	struct str note;    /* cut to LIMIT_EVENT_NOTE */
 };
 
+/* @client is borrowed for life. */
 struct recorder *recorder_new(struct kube_client *client, const struct recorder_options *options);
 void recorder_free(struct recorder *recorder);
+/* @event is copied. */
 void recorder_event(struct recorder *recorder, const struct recorder_event *event);
 /* Forgets series and drops what waits: the lease is lost. */
 void recorder_reset(struct recorder *recorder);
-uint64_t recorder_dropped(const struct recorder *recorder);
+uint64_t recorder_dropped(const struct recorder *recorder); /* Events, since the start */
 DEFINE_CLEANUP(struct recorder *, recorder_free)
 
 #endif

@@ -25,16 +25,17 @@ struct reflector_sink {
 
 struct reflector_options {
 	const struct api_type *type;
-	struct str namespace;                        /* empty: all */
-	const char *field_selector, *label_selector; /* static or NULL */
+	struct str namespace;                        /* empty: all; borrowed for life */
+	const char *field_selector, *label_selector; /* borrowed for life, or NULL */
 	struct reflector_sink sink;
-	uint64_t seed;
+	uint64_t seed;   /* spreads back-offs and time-outs */
 	struct log *log; /* may be NULL: failures of the connection and objects that cannot be read,
 			    once each state */
 };
 
 struct reflector;
 
+/* @client is borrowed for life; nothing is asked of it before reflector_start(). */
 struct reflector *reflector_new(struct kube_client *client,
 				const struct reflector_options *options);
 void reflector_free(struct reflector *reflector);
@@ -48,6 +49,7 @@ struct reflector_stats {
 };
 
 void reflector_stats(const struct reflector *reflector, struct reflector_stats *ret_stats);
+/* Borrowed, static. */
 const struct api_type *reflector_type(const struct reflector *reflector);
 DEFINE_CLEANUP(struct reflector *, reflector_free)
 

@@ -30,8 +30,8 @@ struct work_set {
 };
 
 void work_set_clear(struct work_set *set);
-/* The next write of the set, zeroed; asserts that there is room. Names are cut to nothing longer
- * than the API allows. */
+/* The next write of the set, zeroed and borrowed. Asserts that there is room, and that names are no
+ * longer than LIMIT_NAME. */
 struct work_write *work_set_add(struct work_set *set, enum kube_verb verb,
 				const struct api_type *type, struct str namespace, struct str name);
 
@@ -46,13 +46,15 @@ struct work_options {
 			const struct kube_answer *answer, const struct error *err);
 	void (*describe)(void *context, uint32_t key, struct buf *text); /* the key for the log */
 	void *context;
-	struct log *log;
-	struct metrics *metrics;
-	uint64_t seed;
+	struct log *log;         /* borrowed; NULL: silent */
+	struct metrics *metrics; /* borrowed; NULL: not measured. One work for a registry */
+	uint64_t seed;           /* of the back-off's jitter */
 };
 
 struct work;
 
+/* @client and all that @options point to are borrowed for life; so are those of a work whose sets
+ * are in flight, until the client has told how they ended. */
 struct work *work_new(struct kube_client *client, const struct work_options *options);
 void work_free(struct work *work);
 
@@ -63,9 +65,9 @@ void work_stop(struct work *work);
 bool work_running(const struct work *work);
 
 void work_add(struct work *work, uint32_t key);
-void work_add_at(struct work *work, uint32_t key, int64_t due_us);
-void work_drop(struct work *work, uint32_t key);
-size_t work_depth(const struct work *work);
+void work_add_at(struct work *work, uint32_t key, int64_t due_us); /* as queue_add_at() */
+void work_drop(struct work *work, uint32_t key);                   /* as queue_drop() */
+size_t work_depth(const struct work *work);                        /* as queue_depth() */
 bool work_due(const struct work *work); /* a key is ready and waits for a turn, or is in flight */
 /* Monotonic: when a key was last taken or done, or became due where none was. */
 int64_t work_last_progress_us(const struct work *work);
