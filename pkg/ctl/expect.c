@@ -99,7 +99,6 @@ void expectations_seen(struct expectations *expectations, uint64_t object, uint6
 void expectations_seen_all(struct expectations *expectations)
 {
 	table_clear(&expectations->records);
-	table_init(&expectations->records, sizeof(struct expectation));
 	map_clear(&expectations->index);
 }
 

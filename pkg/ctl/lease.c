@@ -8,8 +8,10 @@
 
 #include "base/buf.h"
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/random.h"
 
 /* client-go, tools/leaderelection: candidates wait up to this share longer. */
 #define JITTER_FACTOR 1.2

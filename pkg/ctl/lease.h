@@ -5,10 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/macros.h"
-#include "base/random.h"
 #include "base/str.h"
 
 /*

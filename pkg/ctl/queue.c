@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/table.h"
 #include "ctl/backoff.h"
 

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "base/macros.h"
-#include "base/random.h"
 
 /*
  * The work queue of a level-triggered controller: a set of 32-bit keys to be reconciled, with the

@@ -11,8 +11,11 @@
 
 #include "base/buf.h"
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/random.h"
+#include "ctl/backoff.h"
 
 /* client-go, tools/cache/reflector.go */
 #define TIMEOUT_MIN_US   (5 * USEC_PER_MIN)

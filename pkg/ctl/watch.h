@@ -5,10 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/random.h"
-#include "ctl/backoff.h"
+#include "base/macros.h"
 
 /*
  * The watch of one resource as a state machine: what happened goes in, what to do next comes out.

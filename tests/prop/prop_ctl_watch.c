@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "ctl/watch.h"
 

@@ -2,7 +2,7 @@
 #ifndef GPUQOS_CONTROLLER_QUOTA_RECONCILE_H
 #define GPUQOS_CONTROLLER_QUOTA_RECONCILE_H
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "cluster/cluster.h"
 #include "controller/caches.h"
 #include "runtime/recorder.h"

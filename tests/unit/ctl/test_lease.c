@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "ctl/lease.h"
 
 #define MAX_LINES      16

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "ctl/watch.h"
 
