@@ -111,7 +111,7 @@ int quota_pod_request(const struct pod_facts *pod, struct resource_amount *ret_r
 
 	request.len = 0;
 	request.max = MIN(max, (size_t)LIMIT_RESOURCES_PER_POD);
-	if (add_containers(&request, pod, err) || add_overhead(&request, pod, err))
+	if (add_containers(&request, pod, err) < 0 || add_overhead(&request, pod, err) < 0)
 		return -1;
 	for (size_t i = 0; i < request.len; i++)
 		ret_rows[i] = (struct resource_amount){request.tallies[i].resource,

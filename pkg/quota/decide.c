@@ -66,7 +66,7 @@ static int decide_resource_quota(struct decision *d, struct error *err)
 
 	if (!d->plan.governs)
 		return 0;
-	if (decide_hard(d, err) || decide_rows(d, err))
+	if (decide_hard(d, err) < 0 || decide_rows(d, err) < 0)
 		return -1;
 	d->plan.replace_resource_quota = seen->exists && holds_more(seen, &d->plan);
 	d->plan.write_resource_quota =
@@ -88,7 +88,7 @@ static int decide_limit_range(struct decision *d, struct error *err)
 	}
 	d->plan.defaults = amounts_copy(d->arena, spec->defaults, spec->n_defaults);
 	if (!d->plan.defaults)
-		return arena_is_full(err);
+		return decide_no_memory(err);
 	d->plan.n_defaults = spec->n_defaults;
 	d->plan.write_limit_range = !seen->exists || !seen->ours || seen->other_limits ||
 				    !amounts_equal(seen->defaults, seen->n_defaults,
@@ -114,7 +114,7 @@ int quota_decide(const struct quota_view *view, struct arena *arena, struct quot
 	d.accepted = d.plan.governs && !view->invalid;
 
 	decide_amounts(&d);
-	if (decide_resource_quota(&d, err) || decide_limit_range(&d, err))
+	if (decide_resource_quota(&d, err) < 0 || decide_limit_range(&d, err) < 0)
 		return -1;
 	decide_conditions(&d);
 	decide_status_write(&d);

@@ -3,6 +3,7 @@
 #define GPUQOS_QUOTA_DECIDE_H
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "model/quota.h"
 #include "quota/price.h"
@@ -13,9 +14,9 @@
  */
 
 /* How long ResourceQuota status may lag behind before Ready says why that is odd. */
-#define QUOTA_STATUS_STALE_US (60 * 1000000LL)
+#define QUOTA_STATUS_STALE_US (60 * USEC_PER_SEC)
 /* Who else wrote stays named in Drifted for so long after it was put right: people look late. */
-#define QUOTA_DRIFT_SHOWN_US (300 * 1000000LL)
+#define QUOTA_DRIFT_SHOWN_US (5 * USEC_PER_MIN)
 
 /* One row of the price list, with what the namespace uses of it. */
 struct quota_use {

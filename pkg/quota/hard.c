@@ -10,7 +10,7 @@
 #include "model/resource.h"
 #include "quota/internal.h"
 
-int arena_is_full(struct error *err)
+int decide_no_memory(struct error *err)
 {
 	return error_set(err, ERROR_LIMIT, "the decision takes more memory than it may");
 }
@@ -91,7 +91,7 @@ int decide_hard(struct decision *d, struct error *err)
 	size_t n = 0;
 
 	if (!hard)
-		return arena_is_full(err);
+		return decide_no_memory(err);
 	for (size_t i = 0; i < prices->n_rows; n++) {
 		uint32_t resource = prices->rows[i].resource;
 		struct price_list slice = price_of(prices, resource);
@@ -99,7 +99,7 @@ int decide_hard(struct decision *d, struct error *err)
 		int64_t smallest = price_smallest(prices, resource, resource_memory_by_name(name));
 
 		if (!copy_name(d->arena, name, &hard[n].resource))
-			return arena_is_full(err);
+			return decide_no_memory(err);
 		hard[n].count = units_of(d, name, all_whole(&slice), smallest);
 		i += slice.n_rows;
 	}
@@ -178,7 +178,7 @@ int decide_rows(struct decision *d, struct error *err)
 	size_t n = 0, at = 0;
 
 	if (!rows)
-		return arena_is_full(err);
+		return decide_no_memory(err);
 	for (size_t i = 0; i < prices->n_rows; i++) {
 		const struct price_row *price = &prices->rows[i];
 		int64_t used = used_of(d->view, price, &at);
@@ -195,7 +195,7 @@ int decide_rows(struct decision *d, struct error *err)
 	for (size_t i = 0; i < n; i++)
 		if (!copy_name(d->arena, rows[i].resource, &rows[i].resource) ||
 		    !copy_name(d->arena, rows[i].product, &rows[i].product))
-			return arena_is_full(err);
+			return decide_no_memory(err);
 	d->plan.status.rows = rows;
 	d->plan.status.n_rows = n;
 	return 0;

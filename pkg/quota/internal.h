@@ -29,6 +29,7 @@ bool amounts_equal(const struct resource_amount *a, size_t n_a, const struct res
 /* hard.c: a copy with its names, sorted by name; NULL when the arena is full. */
 struct resource_amount *amounts_copy(struct arena *arena, const struct resource_amount *amounts,
 				     size_t n);
-int arena_is_full(struct error *err);
+/* hard.c: LIMIT, the arena is full. Returns -1. */
+int decide_no_memory(struct error *err);
 
 #endif
