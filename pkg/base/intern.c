@@ -110,9 +110,9 @@ uint32_t intern_find(const struct intern *intern, struct str s)
 	if (s.len == 0)
 		return INTERN_EMPTY;
 	if (intern->count == 0 || s.len > LIMIT_INTERNED_STRING)
-		return UINT32_MAX;
+		return INTERN_NONE;
 	handle = intern->words[probe(intern, s, spot_of(intern, s))] & HANDLE_MASK;
-	return handle ? handle : UINT32_MAX;
+	return handle ? handle : INTERN_NONE;
 }
 
 uint32_t intern_ref_handle(struct intern *intern, uint32_t handle)
@@ -131,7 +131,7 @@ uint32_t intern_ref(struct intern *intern, struct str s)
 {
 	uint32_t handle = intern_find(intern, s);
 
-	if (handle != UINT32_MAX)
+	if (handle != INTERN_NONE)
 		return intern_ref_handle(intern, handle);
 	if (intern->count >= intern->capacity - intern->capacity / 8)
 		resize(intern, MAX(intern->capacity + intern->capacity / 2, CAPACITY_FIRST));

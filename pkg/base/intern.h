@@ -19,6 +19,7 @@
  */
 #define INTERN_MAX_REFS ((1u << 22) - 1)
 #define INTERN_EMPTY    0u
+#define INTERN_NONE     UINT32_MAX /* no handle */
 
 struct intern;
 
@@ -31,7 +32,7 @@ uint32_t intern_ref(struct intern *intern, struct str s) MUST_CHECK;
 uint32_t intern_ref_handle(struct intern *intern, uint32_t handle);
 void intern_unref(struct intern *intern, uint32_t handle);
 
-/* The handle if the string is held, else UINT32_MAX. No reference is taken. */
+/* The handle if the string is held, else INTERN_NONE. No reference is taken. */
 uint32_t intern_find(const struct intern *intern, struct str s);
 
 /* Borrowed until the handle's last reference goes. Terminated by a zero byte after its length. */

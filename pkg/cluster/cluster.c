@@ -38,7 +38,7 @@ static void free_packed(struct cluster *cluster)
 	for (int i = 0; i < OWNED_COUNT; i++)
 		for (uint32_t h = table_next(&cluster->owned[i], 0); h != TABLE_NONE;
 		     h = table_next(&cluster->owned[i], h + 1))
-			mem_free(((struct owned_record *)table_at(&cluster->owned[i], h))->bytes);
+			mem_free(owned_at(cluster, i, h)->bytes);
 }
 
 void cluster_free(struct cluster *cluster)
@@ -199,12 +199,18 @@ void cluster_begin_replace(struct cluster *cluster, enum cluster_kind kind)
 		cluster->replacing_nodes = true;
 }
 
-void cluster_abort_replace(struct cluster *cluster, enum cluster_kind kind)
+/* Prices, which waited for the last node, follow. */
+static void replace_is_over(struct cluster *cluster, enum cluster_kind kind)
 {
 	if (kind != CLUSTER_NODES)
 		return;
 	cluster->replacing_nodes = false;
 	prices_refresh(cluster);
+}
+
+void cluster_abort_replace(struct cluster *cluster, enum cluster_kind kind)
+{
+	replace_is_over(cluster, kind);
 }
 
 void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind)
@@ -220,7 +226,7 @@ void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind)
 		if (epoch != cluster->epochs[kind])
 			remove_record(cluster, kind, handle);
 	}
-	cluster_abort_replace(cluster, kind);
+	replace_is_over(cluster, kind);
 }
 
 /* --- the queue of namespaces */

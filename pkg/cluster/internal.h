@@ -5,7 +5,10 @@
 #include "cluster/records.h"
 #include "quota/price.h"
 
-/* What the files of this package share. */
+/* What the files of this package share. Handles are of records in use unless said otherwise. */
+
+/* Look-ups give MAP_NONE for TABLE_NONE. */
+_Static_assert(TABLE_NONE == MAP_NONE, "no record is one number");
 
 static inline struct pod_record *pod_at(const struct cluster *cluster, uint32_t pod)
 {
@@ -26,6 +29,17 @@ static inline struct namespace_record *namespace_at(const struct cluster *cluste
 static inline struct quota_record *quota_at(const struct cluster *cluster, uint32_t quota)
 {
 	return (struct quota_record *)table_at(&cluster->quotas, quota);
+}
+
+static inline struct owned_record *owned_at(const struct cluster *cluster, int which,
+					    uint32_t owned)
+{
+	return (struct owned_record *)table_at(&cluster->owned[which], owned);
+}
+
+static inline struct use_record *use_at(const struct cluster *cluster, uint32_t use)
+{
+	return (struct use_record *)table_at(&cluster->uses, use);
 }
 
 static inline struct offer_cell *offer_at(const struct cluster *cluster, uint32_t offer)

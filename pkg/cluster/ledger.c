@@ -94,11 +94,6 @@ static struct part part_of(const struct cluster *cluster, const struct pod_recor
 
 /* --- sums */
 
-static struct use_record *use_at(const struct cluster *cluster, uint32_t use)
-{
-	return (struct use_record *)table_at(&cluster->uses, use);
-}
-
 /* The handle of a namespace's use of @row, or TABLE_NONE; and of the one before it in the chain. */
 static uint32_t use_find(const struct cluster *cluster, const struct sums *sums, uint32_t row,
 			 uint32_t *ret_before)

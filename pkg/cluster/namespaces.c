@@ -20,7 +20,7 @@ uint32_t namespace_find(const struct cluster *cluster, struct str name)
 {
 	uint32_t handle = intern_find(cluster->intern, name);
 
-	if (handle == UINT32_MAX)
+	if (handle == INTERN_NONE)
 		return TABLE_NONE;
 	return map_find(&cluster->namespaces_by_name, name_hash(cluster, handle), name_equals,
 			cluster, &handle);
@@ -83,7 +83,7 @@ static int apply(struct cluster *cluster, const struct namespace_facts *facts, s
 	struct namespace_record *record;
 	uint32_t namespace, uid;
 
-	if (check_names(STR_NONE, facts->name, err))
+	if (check_names(STR_NONE, facts->name, err) < 0)
 		return -1;
 	if (facts->uid.len > LIMIT_NAME)
 		return error_set(err, ERROR_LIMIT, "its uid is too long");
@@ -109,7 +109,7 @@ static int apply(struct cluster *cluster, const struct namespace_facts *facts, s
 int cluster_apply_namespace(struct cluster *cluster, const struct namespace_facts *facts,
 			    struct error *err)
 {
-	if (apply(cluster, facts, err))
+	if (apply(cluster, facts, err) < 0)
 		return refuse(cluster, CLUSTER_NAMESPACES, STR_NONE, facts->name, err);
 	return 0;
 }

@@ -27,7 +27,7 @@ uint32_t node_find(const struct cluster *cluster, struct str name)
 {
 	uint32_t handle = intern_find(cluster->intern, name);
 
-	if (handle == UINT32_MAX)
+	if (handle == INTERN_NONE)
 		return TABLE_NONE;
 	return map_find(&cluster->nodes_by_name, name_hash(cluster, handle), name_equals, cluster,
 			&handle);
@@ -75,7 +75,7 @@ static int kinds_ref(struct cluster *cluster, const struct node_facts *facts,
 		return error_set(err, ERROR_LIMIT, "the node offers more than %d GPU resources",
 				 LIMIT_OFFERS_PER_NODE);
 	for (size_t i = 0; i < facts->n_offers; i++) {
-		if (kind_ref(cluster, &facts->offers[i], &ret_kinds->kinds[i], err)) {
+		if (kind_ref(cluster, &facts->offers[i], &ret_kinds->kinds[i], err) < 0) {
 			kinds_unref(cluster, ret_kinds);
 			return -1;
 		}
@@ -168,7 +168,7 @@ static int apply(struct cluster *cluster, const struct node_facts *facts, struct
 	struct kinds kinds;
 	uint32_t node;
 
-	if (check_names(STR_NONE, facts->name, err))
+	if (check_names(STR_NONE, facts->name, err) < 0)
 		return -1;
 	node = node_find(cluster, facts->name);
 	if (node != TABLE_NONE) {
@@ -178,7 +178,7 @@ static int apply(struct cluster *cluster, const struct node_facts *facts, struct
 		    is_older(facts->resource_version, record->resource_version))
 			return 0;
 	}
-	if (kinds_ref(cluster, facts, &kinds, err))
+	if (kinds_ref(cluster, facts, &kinds, err) < 0)
 		return -1;
 	node = node_get(cluster, facts->name);
 	record = node_at(cluster, node);
@@ -198,7 +198,7 @@ static int apply(struct cluster *cluster, const struct node_facts *facts, struct
 
 int cluster_apply_node(struct cluster *cluster, const struct node_facts *node, struct error *err)
 {
-	if (apply(cluster, node, err))
+	if (apply(cluster, node, err) < 0)
 		return refuse(cluster, CLUSTER_NODES, STR_NONE, node->name, err);
 	return 0;
 }

@@ -20,11 +20,6 @@ struct object {
 	uint64_t resource_version;
 };
 
-static struct owned_record *owned_at(const struct cluster *cluster, int which, uint32_t owned)
-{
-	return (struct owned_record *)table_at(&cluster->owned[which], owned);
-}
-
 static bool is_ours(struct str name)
 {
 	return str_equal(name, STR(OWNED_OBJECT_NAME));
@@ -79,7 +74,7 @@ static int store(struct cluster *cluster, const struct object *object, uint32_t 
 	uint32_t owned;
 
 	*ret_owned = TABLE_NONE;
-	if (check_names(object->namespace, object->name, err))
+	if (check_names(object->namespace, object->name, err) < 0)
 		return -1;
 	owned = owned_find(cluster, object->which, object->namespace, object->name);
 	if (owned != TABLE_NONE) {
@@ -134,7 +129,7 @@ int cluster_apply_resource_quota(struct cluster *cluster, const struct resource_
 		return 0;
 	buf_reset(&cluster->scratch);
 	pack_resource_quota(facts, &cluster->scratch);
-	if (store(cluster, &object, &owned, err))
+	if (store(cluster, &object, &owned, err) < 0)
 		return refuse(cluster, CLUSTER_RESOURCE_QUOTAS, facts->namespace, facts->name, err);
 	if (owned == TABLE_NONE)
 		return 0;
@@ -159,7 +154,7 @@ int cluster_apply_limit_range(struct cluster *cluster, const struct limit_range_
 		return 0;
 	buf_reset(&cluster->scratch);
 	pack_limit_range(facts, &cluster->scratch);
-	if (store(cluster, &object, &owned, err))
+	if (store(cluster, &object, &owned, err) < 0)
 		return refuse(cluster, CLUSTER_LIMIT_RANGES, facts->namespace, facts->name, err);
 	return 0;
 }

@@ -30,7 +30,7 @@ uint32_t pod_find(const struct cluster *cluster, struct str namespace, struct st
 	struct pod_key key = {namespace_find(cluster, namespace),
 			      intern_find(cluster->intern, name)};
 
-	if (key.namespace == TABLE_NONE || key.name == UINT32_MAX)
+	if (key.namespace == TABLE_NONE || key.name == INTERN_NONE)
 		return TABLE_NONE;
 	return map_find(&cluster->pods_by_name, key_hash(cluster, key), key_equals, cluster, &key);
 }
@@ -241,7 +241,7 @@ static int apply(struct cluster *cluster, const struct pod_facts *facts, struct 
 	uint32_t pod;
 	size_t n;
 
-	if (check_names(facts->namespace, facts->name, err))
+	if (check_names(facts->namespace, facts->name, err) < 0)
 		return -1;
 	pod = pod_find(cluster, facts->namespace, facts->name);
 	if (pod != TABLE_NONE) {
@@ -249,7 +249,8 @@ static int apply(struct cluster *cluster, const struct pod_facts *facts, struct 
 		if (is_outdated(cluster, pod, facts))
 			return 0;
 	}
-	if (quota_pod_request(facts, rows, ARRAY_SIZE(rows), &n, err) || check(facts, rows, n, err))
+	if (quota_pod_request(facts, rows, ARRAY_SIZE(rows), &n, err) < 0 ||
+	    check(facts, rows, n, err) < 0)
 		return -1;
 	if (n == 0) {
 		if (pod != TABLE_NONE)
@@ -265,7 +266,7 @@ static int apply(struct cluster *cluster, const struct pod_facts *facts, struct 
 
 int cluster_apply_pod(struct cluster *cluster, const struct pod_facts *pod, struct error *err)
 {
-	if (apply(cluster, pod, err))
+	if (apply(cluster, pod, err) < 0)
 		return refuse(cluster, CLUSTER_PODS, pod->namespace, pod->name, err);
 	return 0;
 }

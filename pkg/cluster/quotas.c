@@ -97,7 +97,7 @@ static int quota_add(struct cluster *cluster, const struct quota_facts *facts, u
 	uint32_t ns = namespace_get(cluster, facts->namespace), quota;
 	struct quota_record *record;
 
-	if (make_room(cluster, ns, facts, err))
+	if (make_room(cluster, ns, facts, err) < 0)
 		return -1;
 	quota = table_add(&cluster->quotas);
 	record = quota_at(cluster, quota);
@@ -143,7 +143,7 @@ static int apply(struct cluster *cluster, const struct quota_facts *facts, struc
 {
 	uint32_t quota;
 
-	if (check_names(facts->namespace, facts->name, err))
+	if (check_names(facts->namespace, facts->name, err) < 0)
 		return -1;
 	quota = quota_find(cluster, facts->namespace, facts->name);
 	if (quota != TABLE_NONE) {
@@ -166,7 +166,7 @@ static int apply(struct cluster *cluster, const struct quota_facts *facts, struc
 
 int cluster_apply_quota(struct cluster *cluster, const struct quota_facts *quota, struct error *err)
 {
-	if (apply(cluster, quota, err))
+	if (apply(cluster, quota, err) < 0)
 		return refuse(cluster, CLUSTER_QUOTAS, quota->namespace, quota->name, err);
 	return 0;
 }

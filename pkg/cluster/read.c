@@ -116,14 +116,14 @@ static bool view_uses(const struct cluster *cluster, const struct sums *sums, st
 	size_t n = 0;
 
 	for (uint32_t h = sums->first_use; h != TABLE_NONE; n++)
-		h = ((struct use_record *)table_at(&cluster->uses, h))->next;
+		h = use_at(cluster, h)->next;
 	sorted = arena_alloc(arena, n * sizeof(*sorted));
 	uses = arena_alloc(arena, n * sizeof(*uses));
 	if (!sorted || !uses)
 		return false;
 	n = 0;
 	for (uint32_t h = sums->first_use; h != TABLE_NONE; h = sorted[n++].next)
-		sorted[n] = *(struct use_record *)table_at(&cluster->uses, h);
+		sorted[n] = *use_at(cluster, h);
 	if (n > 1)
 		qsort(sorted, n, sizeof(*sorted), by_row);
 	for (size_t i = 0; i < n; i++) {
@@ -145,7 +145,7 @@ static bool view_resource_quota(const struct cluster *cluster, uint32_t owned, s
 
 	if (owned == TABLE_NONE)
 		return true;
-	record = table_at(&cluster->owned[OWNED_RESOURCE_QUOTA], owned);
+	record = owned_at(cluster, OWNED_RESOURCE_QUOTA, owned);
 	if (!unpack_resource_quota((struct str){record->bytes, record->len}, arena, &facts))
 		return false;
 	*ret_view = (struct resource_quota_view){
@@ -170,7 +170,7 @@ static bool view_limit_range(const struct cluster *cluster, uint32_t owned, stru
 
 	if (owned == TABLE_NONE)
 		return true;
-	record = table_at(&cluster->owned[OWNED_LIMIT_RANGE], owned);
+	record = owned_at(cluster, OWNED_LIMIT_RANGE, owned);
 	if (!unpack_limit_range((struct str){record->bytes, record->len}, arena, &facts))
 		return false;
 	*ret_view = (struct limit_range_view){

@@ -110,7 +110,7 @@ struct cluster {
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value;
 
 	struct price_row *prices; /* owned; rows hold references to their names */
-	size_t n_prices, prices_capacity;
+	size_t n_prices;
 	uint32_t price_version;  /* counts changes that matter to anybody's sums */
 	uint32_t resource_names; /* distinct ones among kinds */
 	bool prices_stale;       /* kinds changed since prices were made */
