@@ -31,7 +31,8 @@ def world(tmp_path_factory):
         install(cluster)
         controller = Controller(cluster, tmp_path_factory.mktemp("controller"), "-v", "2").start()
         yield types.SimpleNamespace(cluster=cluster, controller=controller)
-        controller.kill()
+        # Under a sanitizer this is where it tells of leaks.
+        assert not controller.alive or controller.stop(30)[0] == 0, controller.log()[-4000:]
 
 
 @pytest.fixture(scope="session", autouse=True)
