@@ -6,9 +6,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "http/internal.h"
+#include "loop/cutoff.h"
 
 static bool is_http2(const struct http_call *call)
 {
@@ -103,6 +105,27 @@ static void set_tls(CURL *easy, const struct http_pool *pool)
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, pool->insecure ? 0L : 2L);
 }
 
+static int on_socket_made(void *context, curl_socket_t fd, curlsocktype purpose UNUSED)
+{
+	return cutoff_add(context, fd) ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
+}
+
+static int on_socket_over(void *context, curl_socket_t fd)
+{
+	cutoff_remove(context, fd);
+	return close(fd);
+}
+
+static void set_cutoff(CURL *easy, const struct http_pool *pool)
+{
+	if (!pool->cutoff)
+		return;
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_made);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, pool->cutoff);
+	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_socket_over);
+	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, pool->cutoff);
+}
+
 CURL *easy_new(struct http_pool *pool)
 {
 	CURL *easy = curl_easy_init();
@@ -119,6 +142,7 @@ CURL *easy_new(struct http_pool *pool)
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_ready);
 	set_tls(easy, pool);
+	set_cutoff(easy, pool);
 	return easy;
 }
 

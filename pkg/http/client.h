@@ -38,6 +38,7 @@ struct http_pool_options {
 	size_t receive_buffer; /* of streams: bytes, 1 KiB to 512 KiB; 0 for 16 KiB. Whole answers
 				  take at least 32 KiB */
 	bool http1_only;
+	struct cutoff *cutoff; /* of all its sockets; borrowed for life; NULL: none */
 };
 
 struct http_pool;

@@ -23,6 +23,7 @@ struct http_pool {
 	char *server_name, *proxy_url;  /* owned, may be NULL */
 	long connect_timeout_ms, receive_buffer;
 	bool insecure, http1_only;
+	struct cutoff *cutoff; /* borrowed, may be NULL */
 
 	struct loop_timer curl_timer;        /* when libcurl wants to be called next */
 	struct loop_timer work;              /* starts what is queued, ends what has failed */

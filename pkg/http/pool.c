@@ -381,6 +381,7 @@ static void copy_options(struct http_pool *pool, const struct http_pool_options 
 		pool->server_name = mem_strndup(tls->server_name.data, tls->server_name.len);
 	pool->insecure = tls->insecure;
 	pool->http1_only = options->http1_only;
+	pool->cutoff = options->cutoff;
 	pool->receive_buffer = (long)MIN(MAX(buffer, 1024), CURL_MAX_READ_SIZE);
 	pool->connect_timeout_ms = (long)MAX(options->connect_timeout_us / USEC_PER_MSEC, 1);
 }

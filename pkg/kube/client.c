@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "kube/internal.h"
+#include "loop/cutoff.h"
 
 #define TIMEOUT_US (30 * USEC_PER_SEC)
 /* Bookmarks come about every minute: a stream this long without a byte is not trusted. */
@@ -232,6 +233,13 @@ void kube_client_set_fence(struct kube_client *client,
 void kube_client_limit_fenced(struct kube_client *client, int64_t timeout_us)
 {
 	client->fenced_timeout_us = timeout_us;
+	if (!client->cutoff)
+		client->cutoff = cutoff_new();
+}
+
+void kube_client_fence_at(struct kube_client *client, int64_t at_us)
+{
+	cutoff_set(client->cutoff, at_us);
 }
 
 /*
@@ -255,6 +263,8 @@ void kube_client_fence(struct kube_client *client)
 		if (pool->channel == KUBE_WRITE)
 			kube_pool_retire(pool, lost);
 	}
+	if (client->cutoff)
+		cutoff_now(client->cutoff);
 }
 
 struct kube_client *kube_client_new(struct loop *loop, struct kube_config *config,
@@ -311,6 +321,7 @@ void kube_client_free(struct kube_client *client)
 		kube_pool_free(pool);
 	}
 	loop_timer_clear(&client->reap_timer);
+	cutoff_free(client->cutoff);
 	kube_credentials_free(client->credentials);
 	kube_config_free(client->config);
 	mem_free(client->user_agent);

@@ -101,9 +101,12 @@ void kube_abandon(struct kube_call *call);
  * fenced is ever sent. */
 void kube_client_set_fence(struct kube_client *client,
 			   bool (*may_send)(void *context, int64_t now_us), void *context);
-/* No fenced request lasts longer than this, here and at the server: what an old leader sent must be
- * over when a new one begins. 0: no such limit. */
+/* For who leads by a lease, before the first request. No fenced request lasts longer than this,
+ * here and at the server: what an old leader sent must be over when a new one begins. */
 void kube_client_limit_fenced(struct kube_client *client, int64_t timeout_us);
+/* And until when the lease holds, in monotonic µs, each time that is known anew: nothing leaves the
+ * write channel after it, whatever was asked before (loop/cutoff.h). */
+void kube_client_fence_at(struct kube_client *client, int64_t at_us);
 /* The lease is lost: ends every fenced request under way with FENCED, and closes the connections of
  * the write channel, so that the server gives up what it has not done yet. */
 void kube_client_fence(struct kube_client *client);

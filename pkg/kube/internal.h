@@ -43,6 +43,7 @@ struct kube_client {
 	bool (*may_send)(void *context, int64_t now_us);
 	void *fence_context;
 	int64_t fenced_timeout_us; /* 0: no limit */
+	struct cutoff *cutoff;     /* of the write channel; NULL where nobody leads by a lease */
 	struct random random;
 	struct list pools;
 	struct kube_pool *current[KUBE_CHANNEL_COUNT];

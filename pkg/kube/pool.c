@@ -215,6 +215,7 @@ static struct kube_pool *pool_new(struct kube_client *client, enum kube_channel 
 		.proxy_url = client->config->proxy_url,
 		.connect_timeout_us = 10 * USEC_PER_SEC,
 		.receive_buffer = channels[channel].receive_buffer,
+		.cutoff = channel == KUBE_WRITE ? client->cutoff : NULL,
 	};
 
 	if (http_pool_new(client->loop, &options, &pool->http, err)) {

@@ -189,6 +189,10 @@ void kube_client_limit_fenced(struct kube_client *client UNUSED, int64_t timeout
 {
 }
 
+void kube_client_fence_at(struct kube_client *client UNUSED, int64_t at_us UNUSED)
+{
+}
+
 void kube_client_fence(struct kube_client *client)
 {
 	list_for_each(it, &client->calls) {
