@@ -44,6 +44,20 @@ def test_a_tenant_cannot_get_round_the_name(world, managed, namespace):
     assert made["metadata"]["name"] != "gpuqos"
 
 
+def test_a_tenant_cannot_use_subresources_instead(world, managed):
+    """What the API server enforces is the status of a ResourceQuota, and a namespace's
+    status and finalize carry its labels along."""
+    more = {"status": {"hard": {"requests.nvidia.com/gpu": "1000"}}}
+    answer = as_tenant(world.cluster, "PATCH", f"{managed.path}/resourcequotas/gpuqos/status", more)
+    assert answer.status == 403 and "belongs to gpuqos" in answer.message, answer
+    off = {"metadata": {"labels": {"gpuqos.io/managed": None}}}
+    assert as_tenant(world.cluster, "PATCH", f"{managed.path}/status", off).status == 403
+    without = managed.object()
+    del without["metadata"]["labels"]["gpuqos.io/managed"]
+    assert as_tenant(world.cluster, "PUT", f"{managed.path}/finalize", without).status == 403
+    assert managed.managed() == "true"
+
+
 def test_a_tenant_may_have_resource_quotas_of_other_names(world, managed):
     path = f"{managed.path}/resourcequotas"
     as_tenant(world.cluster, "POST", path, {"metadata": {"name": "own"}, "spec": {"hard": {"pods": "9"}}}).ok()

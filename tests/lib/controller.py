@@ -41,7 +41,8 @@ TENANTS = "tenant-admins"
 TENANT_VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"]
 TENANT_RULES = [
     {"apiGroups": ["gpuqos.io"], "resources": ["gpumemoryquotas"], "verbs": TENANT_VERBS},
-    {"apiGroups": [""], "resources": ["resourcequotas", "limitranges", "namespaces"], "verbs": TENANT_VERBS},
+    {"apiGroups": [""], "verbs": TENANT_VERBS, "resources": [
+        "resourcequotas", "resourcequotas/status", "limitranges", "namespaces", "namespaces/status", "namespaces/finalize"]},
 ]
 
 
