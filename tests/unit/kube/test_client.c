@@ -452,6 +452,29 @@ static void test_the_fence(void **state)
 	world_stop(&w);
 }
 
+static void test_nothing_leaves_the_write_channel_after_the_lease(void **state)
+{
+	struct kube_request write = get_node;
+	struct world w = {0};
+	struct outcome outcome = {0};
+
+	(void)state;
+	write.verb = KUBE_UPDATE;
+	write.fenced = true;
+	write.body = STR("{}");
+	world_start(&w, silence, ARRAY_SIZE(silence), "{}");
+	kube_client_set_fence(w.client, may_send, &w);
+	kube_client_limit_fenced(w.client, 5 * USEC_PER_SEC);
+	w.may_send = true;
+	start(&w, &write, &outcome);
+	wait_requests(&w, 1);
+	assert_has(fake_server_request(w.server, 0), "timeout=5000ms");
+	kube_client_fence_at(w.client, 0);
+	wait_done(&w, &outcome);
+	assert_int_equal(outcome.error.kind, ERROR_UNAVAILABLE);
+	world_stop(&w);
+}
+
 static const struct fake_answer refuses_old[] = {
 	{"GET /api/v1/nodes/n ", REPLY_JSON("401 Unauthorized", "{}")},
 };
@@ -554,6 +577,7 @@ int main(void)
 		cmocka_unit_test(test_cancel_and_abandon),
 		cmocka_unit_test(test_free_cancels),
 		cmocka_unit_test(test_the_fence),
+		cmocka_unit_test(test_nothing_leaves_the_write_channel_after_the_lease),
 		cmocka_unit_test(test_a_refused_token_file_is_read_again),
 		cmocka_unit_test(test_calls_wait_for_a_plugin),
 		cmocka_unit_test(test_calls_do_not_wait_for_ever),
