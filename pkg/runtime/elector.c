@@ -2,7 +2,8 @@
 /*
  * Does what ctl/lease.h says: one request on the lease channel at a time, a timer, and a watch on
  * the one Lease. The fence asks the machine itself, with the clock read at that moment, so that a
- * process that was stopped for a minute finds out before it writes and not after.
+ * process that was stopped for a minute finds out before it writes and not after; what had been
+ * asked and was not sent by then, the kernel stops (loop/cutoff.h).
  */
 #include "runtime/elector.h"
 
