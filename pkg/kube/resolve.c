@@ -4,6 +4,9 @@
  * name through the files in order, copied into one flat struct with paths made absolute. Messages
  * gain the key here, the cluster or user one level up, file and context at the top.
  */
+#include <assert.h>
+#include <string.h>
+
 #include "kube/kubeconfig.h"
 
 #include "base/mem.h"
@@ -325,6 +328,7 @@ static int resolve_cluster(struct kube_config *config, const struct kubeconfig_f
 	if (!named)
 		return error_set(err, ERROR_INVALID, "cluster \"%.*s\" is not defined",
 				 STR_ARGS(name));
+	assert(found.file);
 	if (take_cluster(config, found.file, &named->cluster, err))
 		return error_wrap(err, "%s: cluster \"%.*s\"", found.file->path, STR_ARGS(name));
 	take_exec_extension(config, &named->cluster);
@@ -346,6 +350,7 @@ static int resolve_user(struct kube_config *config, const struct kubeconfig_file
 	if (!named)
 		return error_set(err, ERROR_INVALID, "user \"%.*s\" is not defined",
 				 STR_ARGS(name));
+	assert(found.file);
 	if (take_user(config, found.file, &named->user, err))
 		return error_wrap(err, "%s: user \"%.*s\"", found.file->path, STR_ARGS(name));
 	return 0;
@@ -381,6 +386,7 @@ int kubeconfig_resolve(const struct kubeconfig_file *files, size_t n_files, cons
 	if (choose_context(files, n_files, context, &found, err))
 		return error_wrap(err, "%s", paths);
 	named = found.item;
+	assert(named);
 	config->origin = origin_text(paths, named->name);
 	if (resolve_cluster(config, files, n_files, named->context.cluster, err) ||
 	    resolve_user(config, files, n_files, named->context.user, err) ||
