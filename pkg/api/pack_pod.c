@@ -27,12 +27,25 @@ static int note_resource(struct pod_pack *pod, struct str resource)
 	return 0;
 }
 
+/* What is asked for 0 times, if at all, must not use up the room of what is: it may name anything.
+ */
+static int read_gpu(const struct wire_pair *pair, int64_t *ret_count, struct error *err)
+{
+	*ret_count = 0;
+	return resource_is_gpu(pair->key) ? pack_count(pair->key, pair->value, ret_count, err) : 0;
+}
+
 static size_t count_gpus(const struct wire_list *pairs)
 {
-	size_t count = 0;
+	size_t n = 0;
+	int64_t count;
 
-	wire_for_each(const struct wire_pair, pair, *pairs) count += resource_is_gpu(pair->key);
-	return count;
+	wire_for_each(const struct wire_pair, pair, *pairs)
+	{
+		if (read_gpu(pair, &count, NULL) == 0 && count > 0)
+			n++;
+	}
+	return n;
 }
 
 static int set_gpus(struct pod_pack *pod, const struct wire_list *pairs,
@@ -42,10 +55,11 @@ static int set_gpus(struct pod_pack *pod, const struct wire_list *pairs,
 	{
 		int64_t count;
 
-		if (!resource_is_gpu(pair->key))
+		if (read_gpu(pair, &count, pod->pack.err) < 0)
+			return -1;
+		if (count == 0)
 			continue;
-		if (pack_count(pair->key, pair->value, &count, pod->pack.err) < 0 ||
-		    note_resource(pod, pair->key) < 0)
+		if (note_resource(pod, pair->key) < 0)
 			return -1;
 		pack_amounts_set(amounts, pair->key, count);
 	}
@@ -57,10 +71,9 @@ static int pack_gpus(struct pod_pack *pod, const struct wire_list *under,
 		     const struct wire_list *over, struct pack_amounts *ret_amounts)
 {
 	if (pack_amounts_init(ret_amounts, count_gpus(under) + count_gpus(over), &pod->pack) < 0 ||
-	    set_gpus(pod, under, ret_amounts) < 0 || set_gpus(pod, over, ret_amounts) < 0)
+	    set_gpus(pod, under, ret_amounts) < 0)
 		return -1;
-	pack_amounts_drop_zeros(ret_amounts);
-	return 0;
+	return set_gpus(pod, over, ret_amounts);
 }
 
 static int pack_container(struct pod_pack *pod, const struct wire_container *wire,

@@ -105,7 +105,7 @@ static int pack(const char *rest, struct arena *arena, struct pod_facts *ret_fac
 		struct error *err)
 {
 	struct wire_pod wire;
-	char json[8192];
+	static char json[128 * 1024];
 
 	snprintf(json, sizeof(json),
 		 "{'metadata':{'name':'p','namespace':'n','uid':'u','resourceVersion':'7'},%s}",
@@ -132,6 +132,9 @@ static void containers_ask_by_requests_then_limits(void **state)
 		 ONE("'requests':{'nvidia.com/gpu':'1'},'limits':{'nvidia.com/mig-1g.10gb':'2'}"),
 		 "normal nvidia.com/gpu=1 nvidia.com/mig-1g.10gb=2"},
 		{"zero is no GPU", ONE("'requests':{'nvidia.com/gpu':'0'}"), ""},
+		{"zero beside some is left out",
+		 ONE("'limits':{'nvidia.com/gpu':'2','nvidia.com/mig-1g.10gb':'0'}"),
+		 "normal nvidia.com/gpu=2"},
 		{"other resources do not count",
 		 ONE("'requests':{'cpu':'4','memory':'1Gi','rdma/hca':'1','nvidia.com/gpux':'1'}"),
 		 ""},
@@ -227,8 +230,8 @@ static void refuses_with_the_pod_s_name(void **state)
 	assert_string_equal(err.message, "Pod : has no name");
 }
 
-/* A container that names @count resources. */
-static int pack_resources(size_t count)
+/* A container that asks for @count resources, and for @zeros others 0 times, which come first. */
+static int pack_resources(size_t zeros, size_t count)
 {
 	struct arena arena CLEANUP(arena_clear);
 	struct buf rest CLEANUP(buf_clear);
@@ -240,8 +243,8 @@ static int pack_resources(size_t count)
 	arena_init(&arena, LIMIT_DECODE_ARENA);
 	buf_init(&rest, LIMIT_WATCH_FRAME);
 	buf_add_cstr(&rest, "'spec':{'containers':[{'resources':{'limits':{");
-	for (i = 0; i < count; i++)
-		buf_printf(&rest, "%s'nvidia.com/mig-%zu':'1'", i ? "," : "", i);
+	for (i = 0; i < zeros + count; i++)
+		buf_printf(&rest, "%s'nvidia.com/mig-%zu':'%d'", i ? "," : "", i, i >= zeros);
 	buf_add_cstr(&rest, "}}}]}");
 	rc = pack(rest.data, &arena, &facts, &err);
 	if (rc < 0)
@@ -257,8 +260,10 @@ static void refuses_what_is_larger_than_it_keeps(void **state)
 	char name[LIMIT_NAME + 1];
 
 	(void)state;
-	assert_int_equal(pack_resources(LIMIT_RESOURCES_PER_POD), 0);
-	assert_int_equal(pack_resources(LIMIT_RESOURCES_PER_POD + 1), -1);
+	assert_int_equal(pack_resources(0, LIMIT_RESOURCES_PER_POD), 0);
+	assert_int_equal(pack_resources(0, LIMIT_RESOURCES_PER_POD + 1), -1);
+	/* Else a pod could hide from the ledger behind names that it asks nothing of. */
+	assert_int_equal(pack_resources(2 * LIMIT_RESOURCE_NAMES, LIMIT_RESOURCES_PER_POD), 0);
 	memset(name, 'x', sizeof(name));
 	wire.meta.name = STR("p");
 	wire.meta.uid = STR("u");
