@@ -77,6 +77,11 @@ NAMED = "names of resources are written domain/name, such as nvidia.com/gpu"
     ({"gpuMemory": "4Gi", "resources": {f"nvidia.com/mig-{i}g": 1 for i in range(65)}},
      "spec.resources", "must have at most 64 items"),
     ({"gpuMemory": "4Gi", "containerDefaults": {"gpu": 1}}, "spec.containerDefaults", NAMED),
+    *[({"gpuMemory": "4Gi", "containerDefaults": {name: 1}}, "spec.containerDefaults", NAMED)
+      for name in ("a..b/x", "a.-b/x", ".a/x", "nvidia.com/gpu_", "nvidia.com/" + "x" * 64, "a" * 245 + "/x", "a/b/c")],
+    *[({"gpuMemory": "4Gi", "containerDefaults": {name: 1}}, "spec.containerDefaults",
+       "only extended resources can be given to containers, such as nvidia.com/gpu")
+      for name in ("requests.nvidia.com/gpu", "kubernetes.io/x", "pod.kubernetes.io/x")],
     ({"gpuMemory": "4Gi", "containerDefaults": {"nvidia.com/gpu": "one"}}, "spec.containerDefaults",
      WHOLE),
     ({"gpuMemory": "4Gi", "onShrink": "Drain"}, "spec.onShrink", 'supported values: "Freeze"'),

@@ -114,6 +114,18 @@ static const struct {
 	{"{'gpuMemory':'4Gi','containerDefaults':{'/x':'1'}}",
 	 "spec.containerDefaults: /x is no extended resource; those are written "
 	 "domain/name, such as nvidia.com/gpu"},
+	{"{'gpuMemory':'4Gi','containerDefaults':{'a..b/x':'1'}}",
+	 "spec.containerDefaults: a..b/x is no extended resource; those are written "
+	 "domain/name, such as nvidia.com/gpu"},
+	{"{'gpuMemory':'4Gi','containerDefaults':{'requests.nvidia.com/gpu':'1'}}",
+	 "spec.containerDefaults: requests.nvidia.com/gpu is no extended resource; those are "
+	 "written domain/name, such as nvidia.com/gpu"},
+	{"{'gpuMemory':'4Gi','containerDefaults':{'pod.kubernetes.io/x':'1'}}",
+	 "spec.containerDefaults: pod.kubernetes.io/x is no extended resource; those are "
+	 "written domain/name, such as nvidia.com/gpu"},
+	{"{'gpuMemory':'4Gi','containerDefaults':{'nvidia.com/gpu_':'1'}}",
+	 "spec.containerDefaults: nvidia.com/gpu_ is no extended resource; those are written "
+	 "domain/name, such as nvidia.com/gpu"},
 	{"{'gpuMemory':'4Gi','onShrink':'Drain'}",
 	 "spec.onShrink Drain is not known to this version; it may be Freeze"},
 	{"{'gpuMemory':'4Gi','releaseOn':'Terminal'}",
