@@ -25,6 +25,14 @@ def test_a_pod_above_the_memory_of_per_pod_is_refused_with_both_numbers(namespac
     namespace.create(pod("fits", GPU, 2, H100)).ok()
 
 
+def test_the_memory_of_per_pod_may_be_no_whole_number_of_bytes(namespace):
+    namespace.put_quota("320Gi", perPod={"gpuMemory": "79.7Gi"})
+    namespace.create(pod("fits", GPU, 1, H100)).ok()
+    namespace.wait_refused(pod("big", GPU, 2, H100), "one pod may have 79.7Gi")
+    namespace.patch_quota(perPod={"gpuMemory": f"{UNIT['h100'] - 1}500m"})
+    namespace.wait_refused(pod("big", GPU, 1, H100), "one pod may have")
+
+
 def test_a_pod_above_the_gpus_of_per_pod_is_refused_with_both_numbers(namespace):
     namespace.put_quota("640Gi", perPod={"gpus": 2})
     namespace.wait_refused(pod("big", GPU, 3, T4), "this pod asks for 3 whole GPUs, and one pod may have 2")
@@ -74,6 +82,18 @@ def test_no_container_is_overlooked(namespace):
     for item in (greedy_pod("containers"), greedy_pod("initContainers"),
                  greedy_pod("initContainers", restartPolicy="Always")):
         namespace.wait_refused(item, "one pod may have 40Gi")
+
+
+def test_no_pod_is_too_odd_to_be_charged(namespace):
+    """What the policy lets in the ledger must be able to read, or it would be held for nothing."""
+    namespace.put_quota("320Gi")
+    names = pod("names-much-asks-little", GPU, 1, T4)
+    names["spec"]["containers"][0]["resources"]["limits"] |= {f"nvidia.com/mig-{i}": "0" for i in range(100)}
+    crowd = pod("crowd", GPU, 1, T4)
+    crowd["spec"]["containers"] += [container(f"c{i}") for i in range(1100)]
+    for item in (names, crowd):
+        namespace.create(item).ok()
+    wait_for(lambda: quantity(namespace.quota()["status"]["used"]) == 2 * UNIT["t4"], "both are charged")
 
 
 def test_a_product_that_no_node_has_is_charged_at_the_dearest_by_both(namespace):
