@@ -34,8 +34,8 @@ INPUTS = {
 
 def platform_now():
     """What a count depends on besides the code."""
-    compiler = subprocess.run([os.environ.get("CC", "cc"), "-dumpfullversion", "-dumpmachine"],
-                              stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    compiler = subprocess.run(["cc", "-dumpfullversion"], stdout=subprocess.PIPE, text=True,
+                              check=True).stdout.split()
     flags = pathlib.Path("/proc/cpuinfo").read_text()
     vectors = "avx2" if " avx2 " in flags else "no avx2"  # which memcpy and strlen there are
     return " ".join([*compiler, *platform.libc_ver(), vectors])
@@ -45,7 +45,7 @@ def platform_now():
 def counts():
     if not processes.shutil.which("valgrind"):
         pytest.skip("there is no valgrind")
-    environ = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "V")}
+    environ = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "V", "CC")}
     programs = sorted({f"build/release/tests/bench/{command[0]}" for command in INPUTS.values()})
     subprocess.run(["make", "--no-print-directory", *programs], cwd=ROOT, env=environ, check=True)
     found = {}
