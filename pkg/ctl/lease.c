@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "ctl/version.h"
 
 /* client-go, tools/leaderelection: candidates wait up to this share longer. */
 #define JITTER_FACTOR 1.2
@@ -200,21 +201,10 @@ static bool observe(struct lease *lease, const struct lease_view *view, int64_t 
 	return changed;
 }
 
-static bool is_number(struct str s)
-{
-	int64_t number;
-
-	return str_to_int64(s, 1, INT64_MAX, &number) && s.data[0] != '0';
-}
-
-/* Whether what is known is newer. Versions that are no numbers have no order. */
+/* Whether what is known is newer. */
 static bool is_old(const struct lease *lease, const struct lease_view *view)
 {
-	struct str known = buf_str(&lease->version), seen = view->resource_version;
-
-	if (!is_number(known) || !is_number(seen))
-		return false;
-	return seen.len != known.len ? seen.len < known.len : str_compare(seen, known) < 0;
+	return version_is_older(view->resource_version, buf_str(&lease->version));
 }
 
 /* --- steps */

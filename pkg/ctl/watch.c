@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "ctl/backoff.h"
+#include "ctl/version.h"
 
 /* client-go, tools/cache/reflector.go */
 #define TIMEOUT_MIN_US   (5 * USEC_PER_MIN)
@@ -252,22 +253,6 @@ static bool set_text(struct buf *buf, const char *text)
 	return buf_add_cstr(buf, text);
 }
 
-static bool is_decimal(const char *version)
-{
-	return version[0] >= '1' && version[0] <= '9' &&
-	       strspn(version, "0123456789") == strlen(version);
-}
-
-/* Whether @version is older than @than; versions that are no decimal numbers have no order. */
-static bool is_older(const char *version, const char *than)
-{
-	size_t len = strlen(version), than_len = strlen(than);
-
-	if (!is_decimal(version) || !is_decimal(than))
-		return false;
-	return len != than_len ? len < than_len : memcmp(version, than, len) < 0;
-}
-
 static void list_is_complete(struct watch *watch)
 {
 	watch->phase = WATCHING;
@@ -285,7 +270,8 @@ static void watched(struct watch *watch, const char *version, int64_t now_us,
 		return;
 	}
 	/* A server that went back (restored from a backup) has changes that we shall never see. */
-	if (is_older(version, text_of(&watch->version)) || !set_text(&watch->version, version)) {
+	if (version_is_older(str_from(version), buf_str(&watch->version)) ||
+	    !set_text(&watch->version, version)) {
 		fail_and_relist(watch, NULL, now_us, step);
 		return;
 	}
