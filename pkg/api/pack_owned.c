@@ -5,14 +5,14 @@
 #include "base/macros.h"
 #include "model/resource.h"
 
-static const struct str requests = {"requests.", 9};
-
 /* "requests.nvidia.com/gpu": the only form that the API server counts. */
 static bool is_gpu_key(struct str key, struct str *ret_resource)
 {
+	const struct str requests = STR("requests.");
+
 	if (!str_starts_with(key, requests))
 		return false;
-	*ret_resource = (struct str){key.data + requests.len, key.len - requests.len};
+	*ret_resource = str_skip(key, requests.len);
 	return resource_is_gpu(*ret_resource);
 }
 

@@ -36,11 +36,6 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static struct str skip(struct str s, size_t len)
-{
-	return (struct str){s.data + len, s.len - len};
-}
-
 static struct str take_digits(struct str *rest)
 {
 	size_t len = 0;
@@ -49,7 +44,7 @@ static struct str take_digits(struct str *rest)
 	while (len < rest->len && is_digit(rest->data[len]))
 		len++;
 	digits = (struct str){rest->data, len};
-	*rest = skip(*rest, len);
+	*rest = str_skip(*rest, len);
 	return digits;
 }
 
@@ -57,11 +52,11 @@ static bool take_number(struct str *rest, struct number *number)
 {
 	if (rest->len > 0 && (*rest->data == '-' || *rest->data == '+')) {
 		number->negative = *rest->data == '-';
-		*rest = skip(*rest, 1);
+		*rest = str_skip(*rest, 1);
 	}
 	number->whole = take_digits(rest);
 	if (rest->len > 0 && *rest->data == '.') {
-		*rest = skip(*rest, 1);
+		*rest = str_skip(*rest, 1);
 		number->fraction = take_digits(rest);
 	}
 	return number->whole.len + number->fraction.len > 0;
@@ -78,7 +73,7 @@ static bool read_exponent(struct str text, int64_t *ret_exponent)
 	size_t i;
 
 	if (text.len > 0 && (*text.data == '-' || *text.data == '+'))
-		text = skip(text, 1);
+		text = str_skip(text, 1);
 	if (text.len == 0)
 		return false;
 	for (i = 0; i < text.len; i++) {
@@ -102,7 +97,7 @@ static bool read_scale(struct str suffix, struct scale *ret_scale)
 	}
 	ret_scale->binary = false;
 	return suffix.len > 1 && (*suffix.data == 'e' || *suffix.data == 'E') &&
-	       read_exponent(skip(suffix, 1), &ret_scale->exponent);
+	       read_exponent(str_skip(suffix, 1), &ret_scale->exponent);
 }
 
 static bool push_digit(uint64_t *magnitude, unsigned int digit)

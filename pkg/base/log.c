@@ -118,8 +118,7 @@ static void add_text(struct log *log, struct str s, bool quoted)
 		if (!fits(log, piece.len))
 			return;
 		buf_add_str(&log->line, piece);
-		s.data += taken;
-		s.len -= taken;
+		s = str_skip(s, taken);
 	}
 }
 

@@ -32,8 +32,7 @@ static void add_escaped(struct buf *page, struct str s, bool quoted)
 			buf_add_cstr(page, "\\\"");
 		else
 			buf_add(page, s.data, len);
-		s.data += MAX(len, 1);
-		s.len -= MAX(len, 1);
+		s = str_skip(s, MAX(len, 1));
 	}
 }
 

@@ -35,6 +35,12 @@ static inline bool str_equal(struct str a, struct str b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+/* What follows the first @n bytes, of which there are as many. */
+static inline struct str str_skip(struct str s, size_t n)
+{
+	return (struct str){s.data + n, s.len - n};
+}
+
 /* Byte order, as strcmp. */
 int str_compare(struct str a, struct str b);
 bool str_starts_with(struct str s, struct str prefix);

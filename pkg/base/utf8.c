@@ -62,8 +62,7 @@ bool utf8_valid(struct str s)
 			len = utf8_length(s);
 		if (len == 0)
 			return false;
-		s.data += len;
-		s.len -= len;
+		s = str_skip(s, len);
 	}
 	return true;
 }

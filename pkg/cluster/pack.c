@@ -51,8 +51,7 @@ static int64_t get_int(struct reader *reader)
 
 	assert(reader->rest.len >= sizeof(value));
 	memcpy(&value, reader->rest.data, sizeof(value));
-	reader->rest.data += sizeof(value);
-	reader->rest.len -= sizeof(value);
+	reader->rest = str_skip(reader->rest, sizeof(value));
 	return value;
 }
 
@@ -62,8 +61,7 @@ static struct str get_str(struct reader *reader)
 	struct str s = {reader->rest.data, len};
 
 	assert(reader->rest.len > len);
-	reader->rest.data += len + 1;
-	reader->rest.len -= len + 1;
+	reader->rest = str_skip(reader->rest, len + 1);
 	return s;
 }
 

@@ -57,7 +57,7 @@ static size_t value_length(struct framer *framer, struct str text)
 		char c = text.data[i];
 
 		if (framer->in_string) {
-			i += string_length(framer, (struct str){text.data + i, text.len - i});
+			i += string_length(framer, str_skip(text, i));
 			framer->in_string = i == text.len;
 		} else if (c == '"') {
 			framer->in_string = true;

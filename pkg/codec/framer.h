@@ -87,7 +87,7 @@ int framer_step_json(struct framer *framer, struct framer_input *input, struct e
 
 static inline void framer_skip(struct framer_input *input, size_t len)
 {
-	input->rest = (struct str){input->rest.data + len, input->rest.len - len};
+	input->rest = str_skip(input->rest, len);
 }
 
 #endif

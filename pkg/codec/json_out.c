@@ -36,7 +36,7 @@ static size_t plain_length(struct str text)
 
 	while (i < text.len) {
 		unsigned char c = (unsigned char)text.data[i];
-		size_t len = c < 0x80 ? 1 : utf8_length((struct str){text.data + i, text.len - i});
+		size_t len = c < 0x80 ? 1 : utf8_length(str_skip(text, i));
 
 		if (c < 0x20 || c == '"' || c == '\\' || len == 0)
 			break;
@@ -60,7 +60,7 @@ static void add_quoted(struct buf *buf, struct str text)
 			else
 				add_escaped(buf, c);
 		}
-		text = (struct str){text.data + len, text.len - len};
+		text = str_skip(text, len);
 	}
 	buf_add_char(buf, '"');
 }

@@ -38,7 +38,7 @@ static int take_long_varint(struct str *rest, uint64_t *ret_number, struct error
 			break; /* beyond 64 bits */
 		number |= (byte & 0x7f) << (7 * i);
 		if (byte < 0x80) {
-			*rest = (struct str){rest->data + i + 1, rest->len - i - 1};
+			*rest = str_skip(*rest, i + 1);
 			*ret_number = number;
 			return 0;
 		}
@@ -50,7 +50,7 @@ static inline int take_varint(struct str *rest, uint64_t *ret_number, struct err
 {
 	if (rest->len > 0 && (unsigned char)rest->data[0] < 0x80) {
 		*ret_number = (unsigned char)rest->data[0];
-		*rest = (struct str){rest->data + 1, rest->len - 1};
+		*rest = str_skip(*rest, 1);
 		return 0;
 	}
 	return take_long_varint(rest, ret_number, err);
@@ -61,7 +61,7 @@ static int take_bytes(struct str *rest, uint64_t len, struct str *ret_bytes, str
 	if (len > rest->len)
 		return truncated(err);
 	*ret_bytes = (struct str){rest->data, (size_t)len};
-	*rest = (struct str){rest->data + len, rest->len - (size_t)len};
+	*rest = str_skip(*rest, (size_t)len);
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static int take_fixed(struct str *rest, size_t len, uint64_t *ret_number, struct
 		return truncated(err);
 	for (i = len; i > 0; i--)
 		number = number << 8 | (unsigned char)rest->data[i - 1];
-	*rest = (struct str){rest->data + len, rest->len - len};
+	*rest = str_skip(*rest, len);
 	*ret_number = number;
 	return 0;
 }
@@ -155,12 +155,12 @@ static inline bool take_short(struct str *rest, struct pb_value *ret_value)
 		return false;
 	if ((key & 7) == BYTES && number <= rest->len - 2) {
 		*ret_value = (struct pb_value){key >> 3, BYTES, 0, {rest->data + 2, number}};
-		*rest = (struct str){rest->data + 2 + number, rest->len - 2 - number};
+		*rest = str_skip(*rest, 2 + number);
 		return true;
 	}
 	if ((key & 7) == VARINT) {
 		*ret_value = (struct pb_value){key >> 3, VARINT, number, {NULL, 0}};
-		*rest = (struct str){rest->data + 2, rest->len - 2};
+		*rest = str_skip(*rest, 2);
 		return true;
 	}
 	return false;
@@ -445,7 +445,7 @@ int pb_open_envelope(struct str bytes, struct pb_envelope *ret_envelope, struct 
 
 	if (!str_starts_with(bytes, PB_MAGIC))
 		return error_set(err, ERROR_INVALID, "not an object in Kubernetes' protobuf");
-	cursor.rest = (struct str){bytes.data + PB_MAGIC.len, bytes.len - PB_MAGIC.len};
+	cursor.rest = str_skip(bytes, PB_MAGIC.len);
 	while ((more = pb_next(&cursor, &value, err)) > 0)
 		if (read_envelope_field(&value, &envelope, err) < 0)
 			return error_wrap(err, "envelope");

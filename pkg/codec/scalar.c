@@ -29,7 +29,7 @@ struct digits {
 static char peek(struct digits *digits)
 {
 	while (digits->rest.len > 0 && *digits->rest.data == '_')
-		digits->rest = (struct str){digits->rest.data + 1, digits->rest.len - 1};
+		digits->rest = str_skip(digits->rest, 1);
 	return digits->rest.len > 0 ? *digits->rest.data : '\0';
 }
 
@@ -38,7 +38,7 @@ static char next(struct digits *digits)
 	char c = peek(digits);
 
 	if (c)
-		digits->rest = (struct str){digits->rest.data + 1, digits->rest.len - 1};
+		digits->rest = str_skip(digits->rest, 1);
 	return c;
 }
 

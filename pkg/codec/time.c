@@ -70,7 +70,7 @@ static bool take_number(struct str *text, size_t n, int64_t max, int64_t *ret_nu
 			return false;
 		number = number * 10 + (text->data[i] - '0');
 	}
-	*text = (struct str){text->data + n, text->len - n};
+	*text = str_skip(*text, n);
 	*ret_number = number;
 	return number <= max;
 }
@@ -79,7 +79,7 @@ static bool take_char(struct str *text, char c)
 {
 	if (text->len == 0 || text->data[0] != c)
 		return false;
-	*text = (struct str){text->data + 1, text->len - 1};
+	*text = str_skip(*text, 1);
 	return true;
 }
 

@@ -45,14 +45,13 @@ static const struct pattern patterns[] = {
  */
 static enum resource_family amd_partition(struct str name)
 {
-	static const struct str vendor = {"amd.com/", 8};
+	const struct str vendor = STR("amd.com/");
 	struct str compute, memory;
 
 	if (!str_starts_with(name, vendor))
 		return RESOURCE_NOT_GPU;
-	name.data += vendor.len;
-	name.len -= vendor.len;
-	if (!str_split(name, '_', &compute, &memory) || !str_starts_with(memory, STR("nps")))
+	if (!str_split(str_skip(name, vendor.len), '_', &compute, &memory) ||
+	    !str_starts_with(memory, STR("nps")))
 		return RESOURCE_NOT_GPU;
 	if (compute.len != 3 || !str_ends_with(compute, STR("px")))
 		return RESOURCE_NOT_GPU;
@@ -83,25 +82,22 @@ static int64_t take_number(struct str *s)
 	}
 	if (i == 0)
 		return -1;
-	s->data += i;
-	s->len -= i;
+	*s = str_skip(*s, i);
 	return value;
 }
 
 /* nvidia.com/mig-<slices>g.<gigabytes>gb, then attributes that do not change the size. */
 int64_t resource_memory_by_name(struct str name)
 {
-	static const struct str prefix = {"nvidia.com/mig-", 15};
+	const struct str prefix = STR("nvidia.com/mig-");
 	int64_t gigabytes;
 
 	if (!str_starts_with(name, prefix))
 		return AMOUNT_UNKNOWN;
-	name.data += prefix.len;
-	name.len -= prefix.len;
+	name = str_skip(name, prefix.len);
 	if (take_number(&name) < 0 || !str_starts_with(name, STR("g.")))
 		return AMOUNT_UNKNOWN;
-	name.data += 2;
-	name.len -= 2;
+	name = str_skip(name, 2);
 	gigabytes = take_number(&name);
 	if (gigabytes <= 0 || !str_starts_with(name, STR("gb")))
 		return AMOUNT_UNKNOWN;
