@@ -39,15 +39,23 @@ enum quota_condition {
 /*
  * reason, status.conditions[].reason
  *
- * Ready: ENFORCED, the API server enforces what the spec says. PENDING, the ResourceQuota's status
- * does not show our hard values yet; STATUS_STALE, and that for a minute: is
- * kube-controller-manager up? NOT_ACCEPTED, see Accepted. Accepted: ACCEPTED. INVALID, the spec
- * cannot be read in our units. DUPLICATE, an older quota governs the namespace. TERMINATING, the
- * quota is being deleted and governs no more. Exceeded: WITHIN_LIMIT. OVER_LIMIT, more is held than
- * is allowed; nothing new until it falls. Unknown with UNKNOWN_MEMORY, devices are in use that
- * nothing prices, or with NOT_ACCEPTED. Throttled: NOT_THROTTLED. Drifted: IN_SYNC. FOREIGN_WRITER,
- * somebody else changed what we own; named, and put right. LEDGER_DIFFERS, a recount found another
- * sum than the ledger; corrected. Unknown with NOT_ACCEPTED.
+ *   Ready      ENFORCED        the API server enforces what the spec says
+ *              PENDING         the ResourceQuota's status does not show our hard values yet
+ *              STATUS_STALE    that for a minute: is kube-controller-manager up?
+ *              NOT_ACCEPTED    see Accepted
+ *   Accepted   ACCEPTED
+ *              INVALID         the spec cannot be read in our units
+ *              DUPLICATE       an older quota governs the namespace
+ *              TERMINATING     the quota is being deleted and governs no more
+ *   Exceeded   WITHIN_LIMIT
+ *              OVER_LIMIT      more is held than is allowed; nothing new until it falls
+ *              UNKNOWN_MEMORY  Unknown: devices are in use that nothing prices
+ *              NOT_ACCEPTED    Unknown: nothing is measured
+ *   Throttled  NOT_THROTTLED
+ *   Drifted    IN_SYNC
+ *              FOREIGN_WRITER  somebody else changed what we own; named, and put right
+ *              LEDGER_DIFFERS  a recount found another sum than the ledger; corrected
+ *              NOT_ACCEPTED    Unknown: nothing is owned
  */
 #define QUOTA_REASONS(X)                         \
 	X(ENFORCED, "Enforced")                  \
