@@ -100,8 +100,7 @@ int pack_count(struct str resource, struct str text, int64_t *ret_count, struct 
 
 struct str pack_owner_uid(const struct wire_list *owners)
 {
-	wire_for_each(const struct wire_owner, owner, *owners)
-	{
+	wire_for_each(const struct wire_owner, owner, *owners) {
 		if (owner->controller)
 			return owner->uid;
 	}
@@ -140,8 +139,7 @@ static int owns_spec(const struct wire_managed_fields *entry, const struct pack 
 int pack_foreign_manager(const struct wire_list *managed_fields, const struct pack *pack,
 			 struct str *ret_manager)
 {
-	wire_for_each(const struct wire_managed_fields, entry, *managed_fields)
-	{
+	wire_for_each(const struct wire_managed_fields, entry, *managed_fields) {
 		bool owns = false;
 
 		if (str_equal(entry->manager, STR(API_FIELD_MANAGER)) ||

@@ -181,11 +181,11 @@ static int pack_capacity(const struct wire_list *capacity, const struct pack *pa
 {
 	size_t most = 0;
 
-	wire_for_each(const struct wire_pair, pair, *capacity) most += resource_is_gpu(pair->key);
+	wire_for_each(const struct wire_pair, pair, *capacity)
+		most += resource_is_gpu(pair->key);
 	if (pack_amounts_init(ret_amounts, most, pack) < 0)
 		return -1;
-	wire_for_each(const struct wire_pair, entry, *capacity)
-	{
+	wire_for_each(const struct wire_pair, entry, *capacity) {
 		int64_t count;
 
 		if (!resource_is_gpu(entry->key))

@@ -38,8 +38,7 @@ static int pack_hard(const struct wire_list *hard, const struct pack *pack,
 	*ret_others = false;
 	if (pack_amounts_init(ret_amounts, most, pack) < 0)
 		return -1;
-	wire_for_each(const struct wire_pair, pair, *hard)
-	{
+	wire_for_each(const struct wire_pair, pair, *hard) {
 		struct str resource;
 
 		if (!is_gpu_key(pair->key, &resource) ||
@@ -106,8 +105,7 @@ static int pack_defaults(const struct wire_limit_item *item, const struct pack *
 	most = MIN(item->defaults.len, (size_t)LIMIT_RESOURCE_NAMES);
 	if (pack_amounts_init(amounts, most, pack) < 0)
 		return -1;
-	wire_for_each(const struct wire_pair, pair, item->defaults)
-	{
+	wire_for_each(const struct wire_pair, pair, item->defaults) {
 		if (!is_extended(pair->key) ||
 		    !same_quantity(&item->default_requests, pair->key, pair->value) ||
 		    !set_amount(amounts, pair->key, pair->value))
@@ -122,8 +120,7 @@ static int pack_limits(const struct wire_list *limits, const struct pack *pack,
 	struct pack_amounts amounts = {0};
 	bool seen = false;
 
-	wire_for_each(const struct wire_limit_item, item, *limits)
-	{
+	wire_for_each(const struct wire_limit_item, item, *limits) {
 		if (seen || !str_equal(item->type, STR("Container"))) {
 			facts->other_limits = true;
 			continue;

@@ -40,8 +40,7 @@ static size_t count_gpus(const struct wire_list *pairs)
 	size_t n = 0;
 	int64_t count;
 
-	wire_for_each(const struct wire_pair, pair, *pairs)
-	{
+	wire_for_each(const struct wire_pair, pair, *pairs) {
 		if (read_gpu(pair, &count, NULL) == 0 && count > 0)
 			n++;
 	}
@@ -51,8 +50,7 @@ static size_t count_gpus(const struct wire_list *pairs)
 static int set_gpus(struct pod_pack *pod, const struct wire_list *pairs,
 		    struct pack_amounts *amounts)
 {
-	wire_for_each(const struct wire_pair, pair, *pairs)
-	{
+	wire_for_each(const struct wire_pair, pair, *pairs) {
 		int64_t count;
 
 		if (read_gpu(pair, &count, pod->pack.err) < 0)
@@ -101,16 +99,14 @@ static int pack_containers(struct pod_pack *pod, const struct wire_pod_spec *spe
 		return pack_no_memory(&pod->pack);
 	facts->containers = next;
 	facts->n_containers = count;
-	wire_for_each(const struct wire_container, init, spec->init_containers)
-	{
+	wire_for_each(const struct wire_container, init, spec->init_containers) {
 		bool stays = str_equal(init->restart_policy, STR("Always"));
 
 		if (pack_container(pod, init, stays ? CONTAINER_SIDECAR : CONTAINER_INIT, next++) <
 		    0)
 			return -1;
 	}
-	wire_for_each(const struct wire_container, container, spec->containers)
-	{
+	wire_for_each(const struct wire_container, container, spec->containers) {
 		if (pack_container(pod, container, CONTAINER_NORMAL, next++) < 0)
 			return -1;
 	}

@@ -187,8 +187,7 @@ static int read_amounts(struct spec_pack *p, const char *field, const struct wir
 				LIMIT_RESOURCE_NAMES);
 	if (pack_amounts_init(ret_amounts, pairs->len, &p->pack) < 0)
 		return -1;
-	wire_for_each(const struct wire_pair, pair, *pairs)
-	{
+	wire_for_each(const struct wire_pair, pair, *pairs) {
 		int64_t count = 0;
 
 		if (check_amount(p, field, pair, &count) < 0)

@@ -120,8 +120,7 @@ static int read_rows(const struct wire_list *resources, const struct pack *pack,
 
 	if (!rows)
 		return pack_no_memory(pack);
-	wire_for_each(const struct wire_quota_resource, resource, *resources)
-	{
+	wire_for_each(const struct wire_quota_resource, resource, *resources) {
 		if (!read_row(resource, next++))
 			return 0;
 	}

@@ -127,8 +127,7 @@ int api_bookmark_read(struct api_bytes object, struct arena *arena,
 	struct api_bookmark bookmark = {any.meta.name, any.meta.namespace,
 					any.meta.resource_version, false};
 
-	wire_for_each(struct wire_pair, pair, any.meta.annotations)
-	{
+	wire_for_each(struct wire_pair, pair, any.meta.annotations) {
 		if (str_equal(pair->key, STR(INITIAL_EVENTS_END)))
 			bookmark.initial_events_end = str_equal(pair->value, STR("true"));
 	}

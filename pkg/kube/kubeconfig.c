@@ -163,8 +163,7 @@ int kubeconfig_parse(const char *path, struct str text, struct kubeconfig_file *
 /* Keys that were decoded from base64 lie in the arena, all other secrets in the JSON text. */
 static void wipe_keys(const struct wire_list *users)
 {
-	wire_for_each(const struct kubeconfig_named_user, named, *users)
-	{
+	wire_for_each(const struct kubeconfig_named_user, named, *users) {
 		struct str key = named->user.key_data;
 
 		if (key.len)

@@ -188,8 +188,7 @@ static int take_strings(char ***array, size_t *n, const char *key, const struct 
 			struct error *err)
 {
 	*array = mem_alloc_array(list->len, sizeof(char *));
-	wire_for_each(const struct str, s, *list)
-	{
+	wire_for_each(const struct str, s, *list) {
 		if (s->len && memchr(s->data, '\0', s->len))
 			return error_set(err, ERROR_INVALID, "%s: has a zero byte", key);
 		(*array)[(*n)++] = mem_strndup(s->data ? s->data : "", s->len);
@@ -200,8 +199,7 @@ static int take_strings(char ***array, size_t *n, const char *key, const struct 
 static int take_env(struct kube_exec *exec, const struct wire_list *list, struct error *err)
 {
 	exec->env = mem_alloc_array(list->len, sizeof(*exec->env));
-	wire_for_each(const struct kubeconfig_env, env, *list)
-	{
+	wire_for_each(const struct kubeconfig_env, env, *list) {
 		struct kube_env *to = &exec->env[exec->n_env++];
 
 		if (env->name.len == 0 || memchr(env->name.data, '=', env->name.len))
@@ -288,8 +286,7 @@ static int take_user(struct kube_config *config, const struct kubeconfig_file *f
 static void take_exec_extension(struct kube_config *config,
 				const struct kubeconfig_cluster *cluster)
 {
-	wire_for_each(const struct kubeconfig_extension, e, cluster->extensions)
-	{
+	wire_for_each(const struct kubeconfig_extension, e, cluster->extensions) {
 		if (!str_equal(e->name, STR(EXEC_EXTENSION)) || !e->value.len)
 			continue;
 		mem_free(config->exec.cluster_config);

@@ -63,10 +63,9 @@ static enum error_kind kind_of_code(int code)
  * a new list helps. */
 static bool is_from_future(const struct wire_status *status)
 {
-	wire_for_each(
-		const struct wire_cause, cause,
-		status->details.causes) if (str_equal(cause->reason,
-						      STR("ResourceVersionTooLarge"))) return true;
+	wire_for_each(const struct wire_cause, cause, status->details.causes)
+		if (str_equal(cause->reason, STR("ResourceVersionTooLarge")))
+			return true;
 	return false;
 }
 

@@ -31,10 +31,11 @@ static void check_object(struct str input, const struct sample *object)
 	check_text(input, object->name);
 	check_text(input, object->leaf.name);
 	check_text(input, object->quantity);
-	wire_for_each(const struct str, text, object->strings) check_text(input, *text);
-	wire_for_each(const struct sample_leaf, leaf, object->leaves) check_text(input, leaf->name);
-	wire_for_each(const struct wire_pair, pair, object->quantities)
-	{
+	wire_for_each(const struct str, text, object->strings)
+		check_text(input, *text);
+	wire_for_each(const struct sample_leaf, leaf, object->leaves)
+		check_text(input, leaf->name);
+	wire_for_each(const struct wire_pair, pair, object->quantities) {
 		check_text(input, pair->key);
 		check_text(input, pair->value);
 	}

@@ -66,8 +66,7 @@ static void compare_map(const char *path, const struct wire_list *a, const struc
 {
 	if (a->len != b->len)
 		differ(path, "maps of different length");
-	wire_for_each(const struct wire_pair, pair, *a)
-	{
+	wire_for_each(const struct wire_pair, pair, *a) {
 		struct str value;
 
 		if (!wire_map_get(b, pair->key, &value) || !str_equal(value, pair->value))

@@ -121,6 +121,7 @@ static void test_what_changes_nothing_marks_nothing(void **state)
 	struct pod_facts pod = pod_facts();
 	struct node_facts node = node_facts();
 
+	quota.has_status = true;
 	apply_node(c, node);
 	apply_pod(c, pod);
 	apply_quota(c, quota);
@@ -321,6 +322,22 @@ static void test_the_oldest_quotas_are_kept(void **state)
 	arena_clear(&arena);
 }
 
+static void test_a_quota_without_status_is_looked_at_when_written(void **state)
+{
+	struct cluster *c = *state;
+	struct quota_facts quota = quota_facts("q", 5);
+
+	quota.resource_version = 7;
+	apply_quota(c, quota);
+	assert_int_equal(drain(c), 1);
+	apply_quota(c, quota);
+	assert_int_equal(drain(c), 0);
+	/* From a status that could not be read to none at all, say. */
+	quota.resource_version = 8;
+	apply_quota(c, quota);
+	assert_int_equal(drain(c), 1);
+}
+
 static void test_quotas_of_one_time_are_ordered_by_name(void **state)
 {
 	struct cluster *c = *state;
@@ -492,6 +509,7 @@ int main(void)
 		TEST(test_what_cannot_be_read_keeps_what_was),
 		TEST(test_no_more_resource_names_than_allowed),
 		TEST(test_the_oldest_quotas_are_kept),
+		TEST(test_a_quota_without_status_is_looked_at_when_written),
 		TEST(test_quotas_of_one_time_are_ordered_by_name),
 		TEST(test_plans_carried_out_come_to_rest),
 		TEST(test_only_our_resource_quota_is_kept_and_its_lag_is_timed),

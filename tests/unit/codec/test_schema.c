@@ -102,7 +102,8 @@ static void for_each_visits_every_element_of_a_list(void **state)
 	size_t n = 0;
 
 	(void)state;
-	wire_for_each(const struct wire_pair, pair, list) assert_ptr_equal(pair, &pairs[n++]);
+	wire_for_each(const struct wire_pair, pair, list)
+		assert_ptr_equal(pair, &pairs[n++]);
 	wire_for_each(const struct wire_pair, pair, empty)
 		fail_msg("an empty list has an element %p", (const void *)pair);
 	assert_int_equal(n, 2);
