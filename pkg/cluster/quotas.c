@@ -119,11 +119,17 @@ static void update(struct cluster *cluster, uint32_t quota, const struct quota_f
 {
 	struct quota_record *record = quota_at(cluster, quota);
 	struct str packed = buf_str(&cluster->scratch);
+	bool written = record->resource_version != facts->resource_version;
 
 	record->resource_version = facts->resource_version;
 	record->epoch = cluster->epochs[CLUSTER_QUOTAS];
-	if (record->bytes && str_equal(packed, (struct str){record->bytes, record->len}))
+	if (record->bytes && str_equal(packed, (struct str){record->bytes, record->len})) {
+		/* A status that is gone and one that cannot be read look alike: either is ours to
+		 * write, and whoever wrote may have made the one the other. */
+		if (written && !facts->has_status)
+			cluster_mark_dirty(cluster, record->namespace);
 		return;
+	}
 	if (record->created_us != facts->created_us) {
 		unlink_quota(cluster, quota);
 		record->created_us = facts->created_us;
