@@ -20,10 +20,7 @@ static const struct {
 #undef X
 };
 
-/*
- * Puts the first @n bytes of @text into the message, where @wanted is how long it would have been
- * without a cut.
- */
+/* Puts @text into the message. @wanted: how long it would have been without a cut. */
 static void store(struct error *err, const char *text, int wanted)
 {
 	size_t len = strlen(text);
@@ -32,6 +29,14 @@ static void store(struct error *err, const char *text, int wanted)
 		len = utf8_whole((struct str){text, len}).len;
 	memcpy(err->message, text, len);
 	err->message[len] = '\0';
+}
+
+/* Adds ": @more" at @used, which may be beyond the end. Returns what snprintf() does. */
+static int append(char (*text)[LIMIT_ERROR_MESSAGE], int used, const char *more)
+{
+	if (used < 0 || (size_t)used >= sizeof(*text))
+		return used;
+	return used + snprintf(*text + used, sizeof(*text) - (size_t)used, ": %s", more);
 }
 
 static void start(struct error *err, enum error_kind kind)
@@ -68,11 +73,7 @@ int error_set_errno(struct error *err, int errnum, const char *format, ...)
 	va_start(args, format);
 	wanted = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	if (wanted >= 0 && (size_t)wanted < sizeof(text)) {
-		size_t room = sizeof(text) - (size_t)wanted;
-
-		wanted += snprintf(text + wanted, room, ": %s", strerror(errnum));
-	}
+	wanted = append(&text, wanted, strerror(errnum));
 	start(err, ERROR_SYSTEM);
 	store(err, text, wanted);
 	return -1;
@@ -89,11 +90,7 @@ int error_wrap(struct error *err, const char *format, ...)
 	va_start(args, format);
 	wanted = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	if (wanted >= 0 && (size_t)wanted < sizeof(text)) {
-		size_t room = sizeof(text) - (size_t)wanted;
-
-		wanted += snprintf(text + wanted, room, ": %s", err->message);
-	}
+	wanted = append(&text, wanted, err->message);
 	store(err, text, wanted);
 	return -1;
 }
