@@ -11,6 +11,7 @@
 #include "api/decode.h"
 #include "api/wire.h"
 #include "base/log.h"
+#include "base/macros.h"
 #include "base/mem.h"
 #include "runtime/reflector.h"
 
@@ -296,13 +297,38 @@ static void watch_lease(struct elector *elector)
 					       });
 }
 
+/* Roughly a DNS name: enough to tell a slip from a name that a Lease can have. */
+static bool is_object_name(struct str name)
+{
+	if (str_empty(name) || name.len > LIMIT_NAME)
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.data[i];
+		bool inside = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+		bool at_end = i == 0 || i + 1 == name.len;
+
+		if (!inside && (at_end || (c != '-' && c != '.')))
+			return false;
+	}
+	return true;
+}
+
+static int check_name(const char *what, struct str name, struct error *err)
+{
+	if (is_object_name(name))
+		return 0;
+	return error_set(err, ERROR_INVALID, "%s \"%.*s\" is no name that Kubernetes takes", what,
+			 (int)MIN(name.len, (size_t)LIMIT_NAME), name.data);
+}
+
 int elector_new(struct kube_client *client, const struct elector_options *options,
 		struct elector **ret_elector, struct error *err)
 {
 	struct lease *lease = NULL;
 
-	if (options->name.len > LIMIT_NAME)
-		return error_set(err, ERROR_INVALID, "Lease name of %zu bytes", options->name.len);
+	if (check_name("the Lease's namespace", options->namespace, err) < 0 ||
+	    check_name("the Lease's name", options->name, err) < 0)
+		return -1;
 	if (lease_new(&options->lease, options->seed, &lease, err) < 0)
 		return -1;
 	struct elector *elector = mem_alloc(sizeof(*elector));

@@ -23,9 +23,8 @@ struct elector_options {
 
 struct elector;
 
-/* @client is borrowed for life. INVALID: the timings do not keep their order, or a name is too
- * long.
- */
+/* @client is borrowed for life. INVALID: the timings do not keep their order, or no object can have
+ * such a name. */
 int elector_new(struct kube_client *client, const struct elector_options *options,
 		struct elector **ret_elector, struct error *err);
 /* Takes the fence off: nothing fenced is sent any more. The Lease is left to run out. */

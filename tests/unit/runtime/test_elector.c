@@ -431,6 +431,34 @@ static void it_may_be_freed_while_it_asks(void **state)
 	assert_false(write_passes(w));
 }
 
+static void names_that_no_lease_can_have_are_refused_at_once(void **state)
+{
+	static const struct {
+		const char *namespace, *name, *message;
+	} cases[] = {
+		{"", "lease", "the Lease's namespace \"\" is no name that Kubernetes takes"},
+		{"../../x", "lease",
+		 "the Lease's namespace \"../../x\" is no name that Kubernetes takes"},
+		{"system", "Lease", "the Lease's name \"Lease\" is no name that Kubernetes takes"},
+		{"system", "lease-",
+		 "the Lease's name \"lease-\" is no name that Kubernetes takes"},
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct elector_options options = {
+			.namespace = str_from(cases[i].namespace),
+			.name = str_from(cases[i].name),
+			.lease = {"me", DURATION_US, DEADLINE_US, RETRY_US},
+		};
+		struct elector *elector = NULL;
+		struct error err = {0};
+
+		assert_int_equal(elector_new(w->client, &options, &elector, &err), -1);
+		assert_string_equal(err.message, cases[i].message);
+	}
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -453,6 +481,7 @@ int main(void)
 		CASE(who_does_not_lead_has_nothing_to_release),
 		CASE(a_release_that_nobody_answers_ends_too),
 		CASE(it_may_be_freed_while_it_asks),
+		CASE(names_that_no_lease_can_have_are_refused_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
