@@ -41,6 +41,7 @@ struct flight {
 	size_t next;
 	int64_t began_us;
 	struct kube_call *call;
+	struct error refused; /* the first write that the server refused for good */
 };
 
 static void work_turn(void *context);
@@ -219,6 +220,13 @@ static void flight_end(struct flight *flight, const struct error *err)
 	flight_free(flight);
 }
 
+/* What another policy of the cluster forbids, say, it forbids at the next try too: the writes
+ * behind it must not wait for that for ever. Anything else may have passed a moment later. */
+static bool is_refusal(const struct error *err)
+{
+	return err->kind == ERROR_INVALID || err->kind == ERROR_FORBIDDEN;
+}
+
 static void on_written(void *context, const struct kube_answer *answer, const struct error *err)
 {
 	struct flight *flight = context;
@@ -235,10 +243,12 @@ static void on_written(void *context, const struct kube_answer *answer, const st
 		err = NULL;
 	if (work->options.written)
 		work->options.written(work->options.context, flight->key, write, answer, err);
-	if (err) {
+	if (err && !is_refusal(err)) {
 		flight_end(flight, err);
 		return;
 	}
+	if (err && flight->refused.kind == ERROR_NONE)
+		flight->refused = *err;
 	flight->next++;
 	flight_send(flight);
 }
@@ -246,7 +256,7 @@ static void on_written(void *context, const struct kube_answer *answer, const st
 static void flight_send(struct flight *flight)
 {
 	if (flight->next == flight->set.n_writes) {
-		flight_end(flight, NULL);
+		flight_end(flight, flight->refused.kind == ERROR_NONE ? NULL : &flight->refused);
 		return;
 	}
 	const struct work_write *write = &flight->set.writes[flight->next];

@@ -11,7 +11,9 @@
  * Reconciles: takes keys from a work queue, one per loop turn, asks for their writes and sends
  * these in order, one set per key in flight. All done, or one failed: the key is done, and queued
  * again by what came of it (a change seen by a watch, a back-off after a failure, a time the
- * decision named). Reconcilers read state and return intent; they never hear how it went.
+ * decision named). A write that the server refuses for good, INVALID or FORBIDDEN, is a failure
+ * too, but the others of the set are sent all the same. Reconcilers read state and return intent;
+ * they never hear how it went.
  */
 struct work_write {
 	enum kube_verb verb; /* CREATE, UPDATE, APPLY, MERGE_PATCH, DELETE */

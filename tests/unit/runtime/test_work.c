@@ -180,6 +180,32 @@ static void a_failed_write_ends_the_set_and_backs_off(void **state)
 	assert_int_equal(w->reconciled[1], 2);
 }
 
+static void a_refused_write_does_not_hold_up_those_behind_it(void **state)
+{
+	static const enum error_kind kinds[] = {ERROR_INVALID, ERROR_FORBIDDEN};
+	struct world *w = *state;
+
+	w->n_writes = 2;
+	work_start(w->work);
+	for (int i = 0; i < (int)ARRAY_SIZE(kinds); i++) {
+		uint32_t key = (uint32_t)(1 + i);
+
+		add_and_settle(w, key);
+		fake_kube_fail(fake_kube_first(w->client), kinds[i], 422);
+		settle(w);
+		assert_int_equal(fake_kube_open(w->client), 1);
+		fake_kube_answer(fake_kube_first(w->client), "{}");
+		settle(w);
+		assert_int_equal(w->written, i + 1);
+		assert_int_equal(w->reconciled[key], 1);
+		/* It is a failure all the same: tried again. */
+		w->n_writes = 0;
+		pass(w, 10 * USEC_PER_MSEC);
+		assert_int_equal(w->reconciled[key], 2);
+		w->n_writes = 2;
+	}
+}
+
 static void failures_back_off_longer_and_longer_and_success_forgets(void **state)
 {
 	struct world *w = *state;
@@ -353,6 +379,7 @@ int main(void)
 		CASE(writes_of_a_set_go_one_after_another),
 		CASE(a_key_added_while_its_set_is_in_flight_comes_again_and_not_before),
 		CASE(a_failed_write_ends_the_set_and_backs_off),
+		CASE(a_refused_write_does_not_hold_up_those_behind_it),
 		CASE(failures_back_off_longer_and_longer_and_success_forgets),
 		CASE(what_is_gone_counts_as_done_where_that_is_fine),
 		CASE(a_decision_is_looked_at_again_when_it_wished),
