@@ -73,6 +73,8 @@ int api_pack_resource_quota(const struct wire_resource_quota *wire, struct arena
 		.status_hard = status_hard.rows,
 		.n_status_hard = status_hard.len,
 		.other_keys = others,
+		.scoped = wire->spec.scopes.len > 0 ||
+			  wire_has(&wire->spec, WIRE_RESOURCE_QUOTA_SCOPE_SELECTOR),
 		.foreign_manager = manager,
 	};
 	return 0;

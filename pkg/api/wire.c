@@ -76,8 +76,24 @@ const struct schema wire_namespace_schema =
 
 /* --- ResourceQuota, LimitRange */
 
+static const struct field scope_term_fields[] = {
+	FIELD(struct wire_scope_term, scope, "scopeName", 1, FIELD_STRING),
+};
+static const struct schema scope_term_schema =
+	SCHEMA("ScopedResourceSelectorRequirement", struct wire_scope_term, scope_term_fields);
+
+static const struct field scope_selector_fields[] = {
+	FIELD_SUB(struct wire_scope_selector, terms, "matchExpressions", 1, FIELD_MESSAGES,
+		  &scope_term_schema),
+};
+static const struct schema scope_selector_schema =
+	SCHEMA("ScopeSelector", struct wire_scope_selector, scope_selector_fields);
+
 static const struct field resource_quota_spec_fields[] = {
 	FIELD(struct wire_resource_quota_spec, hard, "hard", 1, FIELD_QUANTITIES),
+	FIELD(struct wire_resource_quota_spec, scopes, "scopes", 2, FIELD_STRINGS),
+	FIELD_SUB(struct wire_resource_quota_spec, scope_selector, "scopeSelector", 3,
+		  FIELD_MESSAGE, &scope_selector_schema),
 };
 static const struct schema resource_quota_spec_schema =
 	SCHEMA("ResourceQuotaSpec", struct wire_resource_quota_spec, resource_quota_spec_fields);

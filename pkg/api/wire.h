@@ -61,8 +61,20 @@ struct wire_namespace {
 
 struct wire_resource_quota_spec {
 	uint64_t present;
-	struct wire_list hard; /* struct wire_pair */
+	struct wire_list hard;   /* struct wire_pair */
+	struct wire_list scopes; /* struct str */
+	struct wire_scope_selector {
+		uint64_t present;
+		struct wire_list terms; /* struct wire_scope_term */
+	} scope_selector;
 };
+
+struct wire_scope_term {
+	uint64_t present;
+	struct str scope;
+};
+
+#define WIRE_RESOURCE_QUOTA_SCOPE_SELECTOR 2
 
 struct wire_resource_quota_status {
 	uint64_t present;

@@ -267,6 +267,7 @@ void pack_resource_quota(const struct resource_quota_facts *facts, struct buf *r
 	put_amounts(ret_bytes, facts->hard, facts->n_hard);
 	put_amounts(ret_bytes, facts->status_hard, facts->n_status_hard);
 	put_int(ret_bytes, facts->other_keys);
+	put_int(ret_bytes, facts->scoped);
 	put_str(ret_bytes, facts->foreign_manager);
 }
 
@@ -280,6 +281,7 @@ bool unpack_resource_quota(struct str bytes, struct arena *arena,
 	ret_facts->hard = get_amounts(&reader, &ret_facts->n_hard);
 	ret_facts->status_hard = get_amounts(&reader, &ret_facts->n_status_hard);
 	ret_facts->other_keys = get_int(&reader) != 0;
+	ret_facts->scoped = get_int(&reader) != 0;
 	ret_facts->foreign_manager = get_str(&reader);
 	return !reader.full;
 }

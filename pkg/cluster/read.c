@@ -156,6 +156,7 @@ static bool view_resource_quota(const struct cluster *cluster, uint32_t owned, s
 		.status_hard = facts.status_hard,
 		.n_status_hard = facts.n_status_hard,
 		.other_keys = facts.other_keys,
+		.scoped = facts.scoped,
 		.foreign_manager = facts.foreign_manager,
 		.differs_since_us = record->differs_since_us,
 	};

@@ -43,6 +43,7 @@ struct resource_quota_facts {
 	const struct resource_amount *hard, *status_hard;
 	size_t n_hard, n_status_hard;
 	bool other_keys;            /* spec.hard has keys besides */
+	bool scoped;                /* spec counts only some of the pods */
 	struct str foreign_manager; /* see quota/decide.h */
 };
 

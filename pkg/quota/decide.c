@@ -68,9 +68,10 @@ static int decide_resource_quota(struct decision *d, struct error *err)
 		return 0;
 	if (decide_hard(d, err) < 0 || decide_rows(d, err) < 0)
 		return -1;
+	d->plan.remake_resource_quota = seen->exists && seen->scoped;
 	d->plan.replace_resource_quota = seen->exists && holds_more(seen, &d->plan);
 	d->plan.write_resource_quota =
-		!seen->exists || !seen->ours || d->plan.replace_resource_quota ||
+		!seen->exists || !seen->ours || seen->scoped || d->plan.replace_resource_quota ||
 		!amounts_equal(seen->hard, seen->n_hard, d->plan.hard, d->plan.n_hard);
 	return 0;
 }

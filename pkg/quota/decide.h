@@ -36,6 +36,7 @@ struct resource_quota_view {
 	const struct resource_amount *status_hard;
 	size_t n_status_hard;
 	bool other_keys;            /* spec.hard has keys that are no GPU resources */
+	bool scoped;                /* it counts only some of the pods; that never changes */
 	struct str foreign_manager; /* that last owned a field of its spec; empty for none */
 	int64_t differs_since_us; /* monotonic: since when status.hard is not spec.hard; 0: it is */
 };
@@ -79,8 +80,9 @@ struct quota_plan {
 	const struct resource_amount *hard; /* ResourceQuota spec.hard as it should be ("requests."
 					       not in the name), sorted */
 	size_t n_hard;
-	bool write_resource_quota;              /* it is not so */
-	bool replace_resource_quota;            /* and holds more, which an apply would leave */
+	bool write_resource_quota;   /* it is not so */
+	bool replace_resource_quota; /* and holds more, which an apply would leave */
+	bool remake_resource_quota;  /* and has to go first: no write changes its scopes */
 	const struct resource_amount *defaults; /* of the LimitRange; none: it should not exist */
 	size_t n_defaults;
 	bool write_limit_range, delete_limit_range;

@@ -181,8 +181,8 @@ def age_condition(namespace, kind):
 
 
 @pytest.mark.parametrize("change", [{"requests.nvidia.com/gpu": "1000"}, {"pods": "7"},
-                                    {"requests.nvidia.com/gpu": None}],
-                         ids=["our value", "a key of its own", "our key removed"])
+                                    {"requests.nvidia.com/gpu": None}, {"requests.nvidia.com/gpu": "1e30"}],
+                         ids=["our value", "a key of its own", "our key removed", "our value beyond any number"])
 def test_a_foreign_change_of_the_resource_quota_is_named_and_put_right(namespace, change):
     namespace.put_quota("320Gi")
     path = f"{namespace.path}/resourcequotas/gpuqos?fieldManager=meddler"
@@ -201,6 +201,14 @@ def test_a_foreign_change_of_the_resource_quota_is_named_and_put_right(namespace
     namespace.wait_condition("Ready", "True", "Enforced")
     age_condition(namespace, "Drifted")
     namespace.wait_condition("Drifted", "False", "InSync")
+
+
+def test_a_resource_quota_that_counts_only_some_pods_is_made_anew(namespace):
+    """The API server lets nobody change scopes, and pods outside of them are not counted."""
+    scoped = {"metadata": {"name": "gpuqos"}, "spec": {"hard": {"pods": "7"}, "scopes": ["NotTerminating"]}}
+    namespace.cluster.api("POST", f"{namespace.path}/resourcequotas", scoped).ok()
+    namespace.put_quota("320Gi")
+    assert namespace.resource_quota()["spec"] == {"hard": {"requests.nvidia.com/gpu": "21"}}
 
 
 def test_what_was_deleted_by_hand_comes_back(namespace):

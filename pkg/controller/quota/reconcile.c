@@ -14,8 +14,8 @@
 #define EXPECT_US (30 * USEC_PER_SEC)
 /* After so long it is looked whether the watch has shown it. */
 #define WATCH_LAG_US USEC_PER_SEC
-/* A quota takes up to four writes: its status, and what the governing one owns. */
-#define MOST_WRITES (LIMIT_WRITES_PER_RECONCILE - 4)
+/* A quota takes up to five writes: its status, and what the governing one owns. */
+#define MOST_WRITES (LIMIT_WRITES_PER_RECONCILE - 5)
 
 /* One reconcile's intermediate state. */
 struct turn {
@@ -96,16 +96,22 @@ static int write_resource_quota(struct turn *turn, const struct quota_identity *
 				const struct quota_plan *plan, struct error *err)
 {
 	struct body_owner owner = owner_of(identity);
+	enum kube_verb verb = KUBE_APPLY;
 	struct buf body;
 
 	if (!plan->write_resource_quota)
 		return 0;
+	if (plan->remake_resource_quota)
+		work_set_add(turn->set, KUBE_DELETE, &api_resource_quotas, turn->namespace.name,
+			     STR(OWNED_OBJECT_NAME))
+			->missing_is_fine = true;
+	else if (plan->replace_resource_quota)
+		verb = KUBE_UPDATE;
 	buf_init(&body, LIMIT_JSON_OUTPUT);
 	api_body_resource_quota(&body, turn->namespace.name, &owner, plan->hard, plan->n_hard);
-	return give_body(
-		work_set_add(turn->set, plan->replace_resource_quota ? KUBE_UPDATE : KUBE_APPLY,
-			     &api_resource_quotas, turn->namespace.name, STR(OWNED_OBJECT_NAME)),
-		&body, err);
+	return give_body(work_set_add(turn->set, verb, &api_resource_quotas, turn->namespace.name,
+				      STR(OWNED_OBJECT_NAME)),
+			 &body, err);
 }
 
 static int write_limit_range(struct turn *turn, const struct quota_identity *identity,

@@ -163,7 +163,17 @@ static void odd_quotas_are_read_as_they_are(void **state)
 		assert_amounts(facts.hard, facts.n_hard, cases[i].wanted);
 		assert_int_equal(facts.other_keys, cases[i].others);
 		assert_true(str_empty(facts.owner_uid));
+		assert_false(facts.scoped);
 	}
+	sample_decode(&wire_resource_quota_schema,
+		      "{" META ",'spec':{'scopes':['NotTerminating']}}", &f.arena, &wire);
+	assert_int_equal(api_pack_resource_quota(&wire, &f.arena, &facts, &f.err), 0);
+	assert_true(facts.scoped);
+	sample_decode(&wire_resource_quota_schema,
+		      "{" META ",'spec':{'scopeSelector':{'matchExpressions':[]}}}", &f.arena,
+		      &wire);
+	assert_int_equal(api_pack_resource_quota(&wire, &f.arena, &facts, &f.err), 0);
+	assert_true(facts.scoped);
 }
 
 static void only_fields_of_the_spec_make_a_foreign_manager(void **state)

@@ -158,6 +158,7 @@ static void recordings_have_every_field(void **state)
 		{"node.h100", &wire_node_schema},
 		{"namespace.managed", &wire_namespace_schema},
 		{"resourcequota.ours", &wire_resource_quota_schema},
+		{"resourcequota.scoped", &wire_resource_quota_schema},
 		{"limitrange.edited", &wire_limit_range_schema},
 		{"lease.held", &wire_lease_schema},
 		{"status.conflict", &wire_status_schema},

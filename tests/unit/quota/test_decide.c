@@ -443,7 +443,14 @@ static void test_other_writers_and_wrong_sums_are_named(void **state)
 	assert_condition(w, QUOTA_DRIFTED, CONDITION_TRUE, QUOTA_REASON_FOREIGN_WRITER);
 	assert_true(w->plan.write_resource_quota);
 	assert_true(w->plan.replace_resource_quota);
+	assert_false(w->plan.remake_resource_quota);
 	w->view.resource_quota.other_keys = false;
+	w->view.resource_quota.scoped = true;
+	decide(w);
+	assert_true(w->plan.write_resource_quota);
+	assert_true(w->plan.remake_resource_quota);
+	assert_condition(w, QUOTA_READY, CONDITION_FALSE, QUOTA_REASON_PENDING);
+	w->view.resource_quota.scoped = false;
 	w->view.limit_range.exists = true;
 	w->view.limit_range.foreign_manager = STR("kubectl-edit");
 	decide(w);
