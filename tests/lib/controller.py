@@ -40,7 +40,8 @@ def binary():
 TENANTS = "tenant-admins"
 TENANT_VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"]
 TENANT_RULES = [
-    {"apiGroups": ["gpuqos.io"], "resources": ["gpumemoryquotas"], "verbs": TENANT_VERBS},
+    # Even * must not reach the virtual subresource that the guards ask for.
+    {"apiGroups": ["gpuqos.io"], "resources": ["gpumemoryquotas"], "verbs": ["*"]},
     {"apiGroups": [""], "verbs": TENANT_VERBS, "resources": [
         "resourcequotas", "resourcequotas/status", "limitranges", "namespaces", "namespaces/status", "namespaces/finalize"]},
 ]
