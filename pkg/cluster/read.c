@@ -86,10 +86,19 @@ static const char *name_of(const void *context, uint32_t handle)
 
 /* --- one quota */
 
-static uint32_t quota_by_index(const struct cluster *cluster, uint32_t namespace, uint32_t index)
+void cluster_refresh(struct cluster *cluster, uint32_t namespace)
 {
-	uint32_t quota = namespace_at(cluster, namespace)->first_quota;
+	prices_refresh(cluster);
+	if (table_has(&cluster->namespaces, namespace))
+		ledger_refresh(cluster, namespace);
+}
 
+uint32_t cluster_quota_nth(const struct cluster *cluster, uint32_t namespace, uint32_t index)
+{
+	uint32_t quota = TABLE_NONE;
+
+	if (table_has(&cluster->namespaces, namespace))
+		quota = namespace_at(cluster, namespace)->first_quota;
 	while (quota != TABLE_NONE && index-- > 0)
 		quota = quota_at(cluster, quota)->next;
 	return quota;
@@ -236,29 +245,21 @@ static bool view_quota(const struct cluster *cluster, uint32_t quota, struct are
 	return true;
 }
 
-/* size: many parameters: what is asked for, when it is, and where the answer goes. */
-int cluster_quota_view(struct cluster *cluster, uint32_t namespace, uint32_t index, int64_t now_us,
-		       int64_t now_real_us, struct arena *arena, struct quota_view *ret_view,
-		       struct quota_identity *ret_identity, struct error *err)
+int cluster_quota_view(const struct cluster *cluster, uint32_t quota, struct arena *arena,
+		       struct quota_lookup *ret_lookup, struct error *err)
 {
-	struct quota_view view = {.now_us = now_us, .now_real_us = now_real_us};
-	struct quota_identity identity;
-	uint32_t quota;
+	struct quota_lookup lookup = {0};
+	const struct quota_record *record;
 
-	prices_refresh(cluster);
-	quota = table_has(&cluster->namespaces, namespace)
-			? quota_by_index(cluster, namespace, index)
-			: TABLE_NONE;
-	if (quota == TABLE_NONE)
+	if (!table_has(&cluster->quotas, quota))
 		return error_set(err, ERROR_NOT_FOUND, "the namespace has no such GpuMemoryQuota");
-	ledger_refresh(cluster, namespace);
-	if (!view_namespace(cluster, namespace, arena, &view) ||
-	    !view_quota(cluster, quota, arena, &view, &identity))
-		return error_set(
-			err, ERROR_LIMIT, "GpuMemoryQuota %.*s takes more memory than it may",
-			STR_ARGS(intern_str(cluster->intern, quota_at(cluster, quota)->name)));
-	*ret_view = view;
-	*ret_identity = identity;
+	record = quota_at(cluster, quota);
+	if (!view_namespace(cluster, record->namespace, arena, &lookup.view) ||
+	    !view_quota(cluster, quota, arena, &lookup.view, &lookup.identity))
+		return error_set(err, ERROR_LIMIT,
+				 "GpuMemoryQuota %.*s takes more memory than it may",
+				 STR_ARGS(intern_str(cluster->intern, record->name)));
+	*ret_lookup = lookup;
 	return 0;
 }
 

@@ -43,18 +43,30 @@ struct quota_identity {
 	bool terminating;
 };
 
+struct quota_lookup {
+	struct quota_view view; /* what quota_decide() takes, but for its times: the caller's */
+	struct quota_identity identity;
+};
+
+/*
+ * Brings the price list and the sums of a namespace up to date, before its quotas are viewed. One
+ * whose prices changed since is added up anew here, so that a change of the nodes costs each
+ * namespace its own turn and not one long one. Unknown namespaces are ignored.
+ */
+void cluster_refresh(struct cluster *cluster, uint32_t namespace);
+
 /*
  * The @index-th quota of a namespace, oldest first; the first that is not terminating governs.
- * Fills the view that quota_decide() takes, from @arena where the cluster does not hold it as such.
- * -1 with LIMIT when the arena is full, with NOT_FOUND when there is no such quota.
- *
- * Sums follow the current price list: a namespace whose prices changed since is added up anew here
- * (which is why @cluster is not const), so that a change of the nodes costs each namespace its own
- * turn and not one long one.
+ * TABLE_NONE when there is none.
  */
-int cluster_quota_view(struct cluster *cluster, uint32_t namespace, uint32_t index, int64_t now_us,
-		       int64_t now_real_us, struct arena *arena, struct quota_view *ret_view,
-		       struct quota_identity *ret_identity, struct error *err);
+uint32_t cluster_quota_nth(const struct cluster *cluster, uint32_t namespace, uint32_t index);
+
+/*
+ * What the cluster holds of this quota and its namespace, in @arena where it is not held as such.
+ * -1 with LIMIT when the arena is full, with NOT_FOUND when there is no such quota.
+ */
+int cluster_quota_view(const struct cluster *cluster, uint32_t quota, struct arena *arena,
+		       struct quota_lookup *ret_lookup, struct error *err);
 
 struct price_list cluster_prices(const struct cluster *cluster);
 /* Of resources and products in the price list; terminated. */

@@ -101,16 +101,17 @@ static void add_namespace(struct cluster *cluster, unsigned int number)
 /* What a reconcile gathers and decides. */
 static void reconcile(struct cluster *cluster, uint32_t namespace, struct arena *arena)
 {
-	struct quota_identity identity;
-	struct quota_view view;
+	uint32_t quota = cluster_quota_nth(cluster, namespace, 0);
+	struct quota_lookup lookup;
 	struct quota_plan plan;
 	struct error err = {0};
 
 	arena_reset(arena);
-	check(cluster_quota_view(cluster, namespace, 0, USEC_PER_SEC, 1700000000 * USEC_PER_SEC,
-				 arena, &view, &identity, &err),
-	      &err);
-	check(quota_decide(&view, arena, &plan, &err), &err);
+	cluster_refresh(cluster, namespace);
+	check(cluster_quota_view(cluster, quota, arena, &lookup, &err), &err);
+	lookup.view.now_us = USEC_PER_SEC;
+	lookup.view.now_real_us = 1700000000 * USEC_PER_SEC;
+	check(quota_decide(&lookup.view, arena, &plan, &err), &err);
 }
 
 static unsigned int reconcile_dirty(struct cluster *cluster, struct arena *arena)

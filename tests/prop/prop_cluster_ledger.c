@@ -490,22 +490,22 @@ static void check_quotas(struct world *w, uint32_t handle, const struct expected
 {
 	struct arena arena = {0};
 
+	cluster_refresh(w->cluster, handle);
 	for (int i = 0; i < e->n_quotas; i++) {
-		struct quota_identity identity;
-		struct quota_view view;
+		uint32_t quota = cluster_quota_nth(w->cluster, handle, (uint32_t)i);
+		struct quota_lookup lookup;
+		const struct quota_view *view = &lookup.view;
 		struct name governing = name_of("quota", e->governing);
 
-		assert_int_equal(cluster_quota_view(w->cluster, handle, (uint32_t)i, 1, 1, &arena,
-						    &view, &identity, NULL),
-				 0);
-		assert_int_equal(view.used, e->used);
-		assert_int_equal(view.live, e->live);
-		assert_int_equal(view.unpriced, e->unpriced);
-		check_uses(&view, e);
-		assert_true(str_equal(view.governing,
+		assert_int_equal(cluster_quota_view(w->cluster, quota, &arena, &lookup, NULL), 0);
+		assert_int_equal(view->used, e->used);
+		assert_int_equal(view->live, e->live);
+		assert_int_equal(view->unpriced, e->unpriced);
+		check_uses(view, e);
+		assert_true(str_equal(view->governing,
 				      e->governing < 0 ? STR_NONE : str_from(governing.text)));
-		if (!view.duplicate && !view.terminating)
-			assert_int_equal(view.spec->gpu_memory, e->memory);
+		if (!view->duplicate && !view->terminating)
+			assert_int_equal(view->spec->gpu_memory, e->memory);
 	}
 	arena_clear(&arena);
 }

@@ -199,27 +199,38 @@ static int write_gates(struct turn *turn, const struct quota_identity *identity,
 	return write_label(turn, err);
 }
 
-static int reconcile_quota(struct turn *turn, uint32_t index, struct error *err)
+static int gather(struct turn *turn, uint32_t index, struct quota_lookup *ret_quota,
+		  struct error *err)
 {
 	struct quota_reconciler *reconciler = turn->reconciler;
-	struct quota_identity identity;
-	struct quota_view view;
-	struct quota_plan plan;
-	int64_t real_us = clock_real(loop_clock(reconciler->loop));
+	uint32_t quota = cluster_quota_nth(reconciler->cluster, turn->handle, index);
 
-	arena_reset(&reconciler->arena);
-	if (cluster_quota_view(reconciler->cluster, turn->handle, index, turn->now_us, real_us,
-			       &reconciler->arena, &view, &identity, err) < 0 ||
-	    quota_decide(&view, &reconciler->arena, &plan, err) < 0)
+	if (cluster_quota_view(reconciler->cluster, quota, &reconciler->arena, ret_quota, err) < 0)
+		return -1;
+	ret_quota->view.now_us = turn->now_us;
+	ret_quota->view.now_real_us = clock_real(loop_clock(reconciler->loop));
+	return 0;
+}
+
+static int reconcile_quota(struct turn *turn, uint32_t index, struct error *err)
+{
+	struct arena *arena = &turn->reconciler->arena;
+	struct quota_lookup quota;
+	struct quota_plan plan;
+
+	arena_reset(arena);
+	if (gather(turn, index, &quota, err) < 0 ||
+	    quota_decide(&quota.view, arena, &plan, err) < 0)
 		return error_wrap(err, "namespace %.*s", STR_ARGS(turn->namespace.name));
 	look_again(turn, plan.look_again_us);
-	if (write_gates(turn, &identity, &plan, err) < 0)
+	if (write_gates(turn, &quota.identity, &plan, err) < 0)
 		return -1;
-	return write_status(turn, &identity, view.status, &plan, err);
+	return write_status(turn, &quota.identity, quota.view.status, &plan, err);
 }
 
 static int reconcile_quotas(struct turn *turn, struct error *err)
 {
+	cluster_refresh(turn->reconciler->cluster, turn->handle);
 	for (uint32_t i = 0; i < turn->namespace.n_quotas && turn->set->n_writes <= MOST_WRITES;
 	     i++)
 		if (reconcile_quota(turn, i, err) < 0)

@@ -90,13 +90,14 @@ static struct namespace_view view_of(struct cluster *c, const char *name)
 
 static struct quota_view quota_view(struct cluster *c, uint32_t index, struct arena *arena)
 {
-	struct quota_identity identity;
-	struct quota_view view;
+	uint32_t namespace = cluster_namespace_find(c, STR("a"));
+	struct quota_lookup lookup;
 
-	assert_int_equal(cluster_quota_view(c, cluster_namespace_find(c, STR("a")), index, 100, 100,
-					    arena, &view, &identity, NULL),
-			 0);
-	return view;
+	cluster_refresh(c, namespace);
+	assert_int_equal(
+		cluster_quota_view(c, cluster_quota_nth(c, namespace, index), arena, &lookup, NULL),
+		0);
+	return lookup.view;
 }
 
 static int setup(void **state)
