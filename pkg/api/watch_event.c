@@ -31,30 +31,34 @@ struct any_object {
 	struct any_meta meta;
 };
 
-static const struct field any_meta_fields[] = {
-	FIELD(struct any_meta, name, "name", 1, FIELD_STRING),
-	FIELD(struct any_meta, namespace, "namespace", 3, FIELD_STRING),
-	FIELD(struct any_meta, resource_version, "resourceVersion", 6, FIELD_STRING),
+/* One struct, of which each reader has the table of what it asks for: no more is decoded. */
+#define ANY_OBJECT(meta_schema) \
+	FIELD_SUB(struct any_object, meta, "metadata", 1, FIELD_MESSAGE, &(meta_schema))
+#define NAME      FIELD(struct any_meta, name, "name", 1, FIELD_STRING)
+#define NAMESPACE FIELD(struct any_meta, namespace, "namespace", 3, FIELD_STRING)
+#define VERSION   FIELD(struct any_meta, resource_version, "resourceVersion", 6, FIELD_STRING)
+
+static const struct field identity_meta_fields[] = {NAME, NAMESPACE};
+static const struct schema identity_meta_schema =
+	SCHEMA("ObjectMeta", struct any_meta, identity_meta_fields);
+static const struct field identity_fields[] = {ANY_OBJECT(identity_meta_schema)};
+static const struct schema identity_schema = SCHEMA("object", struct any_object, identity_fields);
+
+static const struct field bookmark_meta_fields[] = {
+	VERSION,
 	FIELD(struct any_meta, annotations, "annotations", 12, FIELD_MAP),
 };
-static const struct schema any_meta_schema = SCHEMA("ObjectMeta", struct any_meta, any_meta_fields);
+static const struct schema bookmark_meta_schema =
+	SCHEMA("ObjectMeta", struct any_meta, bookmark_meta_fields);
+static const struct field bookmark_fields[] = {ANY_OBJECT(bookmark_meta_schema)};
+static const struct schema bookmark_schema = SCHEMA("object", struct any_object, bookmark_fields);
 
-static const struct field any_object_fields[] = {
-	FIELD_SUB(struct any_object, meta, "metadata", 1, FIELD_MESSAGE, &any_meta_schema),
-};
-static const struct schema any_object_schema =
-	SCHEMA("object", struct any_object, any_object_fields);
-
-/* The same struct, but only the version: what is asked of every event of a busy watch. */
-static const struct field version_fields[] = {
-	FIELD(struct any_meta, resource_version, "resourceVersion", 6, FIELD_STRING),
-};
-static const struct schema version_schema = SCHEMA("ObjectMeta", struct any_meta, version_fields);
-
-static const struct field versioned_fields[] = {
-	FIELD_SUB(struct any_object, meta, "metadata", 1, FIELD_MESSAGE, &version_schema),
-};
-static const struct schema versioned_schema = SCHEMA("object", struct any_object, versioned_fields);
+/* What is asked of every event of a busy watch. */
+static const struct field version_meta_fields[] = {VERSION};
+static const struct schema version_meta_schema =
+	SCHEMA("ObjectMeta", struct any_meta, version_meta_fields);
+static const struct field version_fields[] = {ANY_OBJECT(version_meta_schema)};
+static const struct schema version_schema = SCHEMA("object", struct any_object, version_fields);
 
 static int event_type(struct str text, enum api_event_type *ret_type, struct error *err)
 {
@@ -111,9 +115,20 @@ int api_object_version(struct api_bytes object, struct arena *arena, struct str 
 {
 	struct any_object any;
 
-	if (api_decode(&versioned_schema, object, arena, &any, err) < 0)
+	if (api_decode(&version_schema, object, arena, &any, err) < 0)
 		return -1;
 	*ret_version = any.meta.resource_version;
+	return 0;
+}
+
+int api_identity_read(struct api_bytes object, struct arena *arena,
+		      struct api_identity *ret_identity, struct error *err)
+{
+	struct any_object any;
+
+	if (api_decode(&identity_schema, object, arena, &any, err) < 0)
+		return -1;
+	*ret_identity = (struct api_identity){any.meta.namespace, any.meta.name};
 	return 0;
 }
 
@@ -122,10 +137,9 @@ int api_bookmark_read(struct api_bytes object, struct arena *arena,
 {
 	struct any_object any;
 
-	if (api_decode(&any_object_schema, object, arena, &any, err) < 0)
+	if (api_decode(&bookmark_schema, object, arena, &any, err) < 0)
 		return -1;
-	struct api_bookmark bookmark = {any.meta.name, any.meta.namespace,
-					any.meta.resource_version, false};
+	struct api_bookmark bookmark = {any.meta.resource_version, false};
 
 	wire_for_each(struct wire_pair, pair, any.meta.annotations) {
 		if (str_equal(pair->key, STR(INITIAL_EVENTS_END)))

@@ -31,14 +31,23 @@ struct api_event {
 int api_event_open(struct api_bytes bytes, struct arena *arena, struct api_event *ret_event,
 		   struct error *err);
 
-/* What names an object of any kind, and what a bookmark says. */
+/* What the object of a BOOKMARK says. */
 struct api_bookmark {
-	struct str name, namespace, resource_version;
+	struct str resource_version;
 	bool initial_events_end; /* annotation k8s.io/initial-events-end: "true" */
 };
 
 int api_bookmark_read(struct api_bytes object, struct arena *arena,
 		      struct api_bookmark *ret_bookmark, struct error *err);
+
+/* What names an object among those of its kind. */
+struct api_identity {
+	struct str namespace, name; /* namespace: empty for kinds without */
+};
+
+/* Of an object of any kind, and nothing else of it. */
+int api_identity_read(struct api_bytes object, struct arena *arena,
+		      struct api_identity *ret_identity, struct error *err);
 
 /* The resourceVersion of an object of any kind, and nothing else of it; empty where it has none. */
 int api_object_version(struct api_bytes object, struct arena *arena, struct str *ret_version,

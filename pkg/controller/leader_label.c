@@ -105,12 +105,12 @@ static int on_listed_pod(void *context, enum frame_part part, struct str bytes, 
 			 struct error *err)
 {
 	struct leader_label *label = context;
-	struct api_bookmark pod;
+	struct api_identity pod;
 
 	if (part != FRAME_OBJECT)
 		return 0;
 	arena_reset(&label->arena);
-	if (api_bookmark_read((struct api_bytes){bytes, protobuf}, &label->arena, &pod, err) < 0)
+	if (api_identity_read((struct api_bytes){bytes, protobuf}, &label->arena, &pod, err) < 0)
 		return -1;
 	if (str_equal(pod.name, str_from(label->pod)))
 		label->ours_labelled = true;

@@ -69,10 +69,10 @@ static void apply_effect(struct reflector *reflector, enum watch_effect effect)
 static void unreadable(struct reflector *reflector, struct api_bytes object,
 		       const struct error *err)
 {
-	struct api_bookmark id = {0};
+	struct api_identity id = {0};
 
 	reflector->unreadable++;
-	api_bookmark_read(object, &reflector->arena, &id, NULL);
+	api_identity_read(object, &reflector->arena, &id, NULL);
 	log_warning(reflector->options.log, "object cannot be used and is left out",
 		    LOG_CSTR("kind", reflector->options.type->kind),
 		    LOG_STR("namespace", id.namespace), LOG_STR("name", id.name),

@@ -71,16 +71,18 @@ static void add_error(struct json_out *out, const struct error *err)
 	json_out_int(out, "retry_after_us", err->retry_after_us);
 }
 
-/* The names of an object of any kind. */
+/* What names an object of any kind, and what a bookmark would say. */
 static int add_object(struct json_out *out, struct api_bytes object, struct arena *arena,
 		      struct error *err)
 {
+	struct api_identity identity;
 	struct api_bookmark bookmark;
 
-	if (api_bookmark_read(object, arena, &bookmark, err))
+	if (api_identity_read(object, arena, &identity, err) ||
+	    api_bookmark_read(object, arena, &bookmark, err))
 		return -1;
-	json_out_string(out, "name", bookmark.name);
-	json_out_string(out, "namespace", bookmark.namespace);
+	json_out_string(out, "name", identity.name);
+	json_out_string(out, "namespace", identity.namespace);
 	json_out_string(out, "version", bookmark.resource_version);
 	json_out_bool(out, "initial_events_end", bookmark.initial_events_end);
 	return 0;
