@@ -7,6 +7,7 @@
 #include "api/wire.h"
 #include "api/wire_quota.h"
 #include "base/mem.h"
+#include "ctl/expect.h"
 
 #define OWN_OBJECTS "metadata.name=" OWNED_OBJECT_NAME
 
@@ -17,7 +18,8 @@ struct cache {
 	struct caches *caches;
 	enum cluster_kind kind;
 	struct reflector *reflector;
-	uint64_t seen_version;
+	uint64_t seen_version;             /* the highest on the watch */
+	struct expectations *expectations; /* of our writes of this kind */
 	bool synced;
 };
 
@@ -110,26 +112,23 @@ static void drain(struct caches *caches)
 		caches->options.touched(caches->options.context, namespace);
 }
 
-uint64_t caches_object_key(const struct api_type *type, struct str namespace, struct str name)
+/* Within its kind. A collision only makes a reconcile wait for a watch event a little longer. */
+static uint64_t object_key(const struct caches *caches, struct api_identity object)
 {
-	/* Not for adversaries: a collision only makes a reconcile wait for a watch event a little
-	 * longer. */
-	static const struct hash_key fixed = {0x67707571, 0x6f73};
-	uint64_t key = hash_bytes(&fixed, type->plural, strlen(type->plural));
+	const struct hash_key *key = &caches->options.hash_key;
 
-	key = hash_u64_pair(&fixed, key, hash_bytes(&fixed, namespace.data, namespace.len));
-	return hash_u64_pair(&fixed, key, hash_bytes(&fixed, name.data, name.len));
+	return hash_u64_pair(key, hash_bytes(key, object.namespace.data, object.namespace.len),
+			     hash_bytes(key, object.name.data, object.name.len));
 }
 
 /* Every object starts with its metadata (api/wire.h). */
 static void note_seen(struct cache *cache, const struct wire_meta *meta)
 {
+	struct api_identity object = {meta->namespace, meta->name};
 	uint64_t version = api_version_number(meta->resource_version);
 
 	cache->seen_version = MAX(cache->seen_version, version);
-	expectations_seen(cache->caches->options.expectations,
-			  caches_object_key(watched[cache->kind].type, meta->namespace, meta->name),
-			  version);
+	expectations_seen(cache->expectations, object_key(cache->caches, object), version);
 }
 
 static int on_apply(void *context, const void *object, struct arena *arena, struct error *err)
@@ -169,7 +168,7 @@ static void on_end(void *context)
 	struct cache *cache = context;
 
 	cluster_end_replace(cache->caches->options.cluster, cache->kind);
-	expectations_seen_all(cache->caches->options.expectations);
+	expectations_seen_all(cache->expectations);
 	drain(cache->caches);
 }
 
@@ -201,6 +200,7 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 
 		cache->caches = caches;
 		cache->kind = (enum cluster_kind)i;
+		cache->expectations = expectations_new(&options->hash_key);
 		cache->reflector =
 			reflector_new(client, &(struct reflector_options){
 						      .type = watched[i].type,
@@ -223,8 +223,10 @@ void caches_free(struct caches *caches)
 {
 	if (!caches)
 		return;
-	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 		reflector_free(caches->cache[i].reflector);
+		expectations_free(caches->cache[i].expectations);
+	}
 	mem_free(caches);
 }
 
@@ -247,10 +249,34 @@ const struct reflector *caches_reflector(const struct caches *caches, enum clust
 	return caches->cache[kind].reflector;
 }
 
-uint64_t caches_seen_version(const struct caches *caches, const struct api_type *type)
+uint64_t caches_seen_version(const struct caches *caches, enum cluster_kind kind)
+{
+	return caches->cache[kind].seen_version;
+}
+
+static struct cache *cache_of(struct caches *caches, const struct api_type *type)
 {
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
 		if (watched[i].type == type)
-			return caches->cache[i].seen_version;
-	return 0;
+			return &caches->cache[i];
+	return NULL;
+}
+
+void caches_expect(struct caches *caches, const struct api_type *type, struct api_identity object,
+		   uint64_t version, int64_t expires_us)
+{
+	struct cache *cache = cache_of(caches, type);
+
+	if (cache && version > cache->seen_version)
+		expectations_set(cache->expectations, object_key(caches, object), version,
+				 expires_us);
+}
+
+bool caches_pending(struct caches *caches, const struct api_type *type, struct api_identity object,
+		    int64_t now_us)
+{
+	struct cache *cache = cache_of(caches, type);
+
+	return cache &&
+	       expectations_pending(cache->expectations, object_key(caches, object), now_us);
 }

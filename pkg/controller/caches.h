@@ -2,23 +2,24 @@
 #ifndef GPUQOS_CONTROLLER_CACHES_H
 #define GPUQOS_CONTROLLER_CACHES_H
 
+#include "api/watch_event.h"
 #include "cluster/cluster.h"
-#include "ctl/expect.h"
 #include "runtime/reflector.h"
 
 /*
- * The reflectors that fill the cluster, one per kind, and what they have seen of our own writes.
+ * The reflectors that fill the cluster, one per kind, and what each is still to show of our own
+ * writes.
  * After each object the namespaces that it touched are handed to `touched`, once each.
  */
 struct caches;
 
 struct caches_options {
-	struct cluster *cluster;           /* borrowed */
-	struct expectations *expectations; /* borrowed */
+	struct cluster *cluster; /* borrowed */
 	void (*touched)(void *context, uint32_t namespace);
 	void (*synced)(void *context); /* every kind is complete for the first time */
 	void *context;
 	struct log *log;
+	struct hash_key hash_key;
 	uint64_t seed;
 };
 
@@ -30,10 +31,20 @@ bool caches_synced(const struct caches *caches);
 /* Borrowed. */
 const struct reflector *caches_reflector(const struct caches *caches, enum cluster_kind kind);
 
-/* The key under which a write of this object is expected. */
-uint64_t caches_object_key(const struct api_type *type, struct str namespace, struct str name);
-/* The highest resourceVersion seen on the watch of this type; 0 when it is none of ours. */
-uint64_t caches_seen_version(const struct caches *caches, const struct api_type *type);
+/*
+ * A write of ours to this object was answered with @version: until its watch shows it, a relist of
+ * its kind is over, or @expires_us (monotonic) has come, the cache is older than what is known
+ * (ctl/expect.h). Nothing is expected where @version is 0 (no number), where the watch has reached
+ * it already, and of a type that is not watched.
+ */
+void caches_expect(struct caches *caches, const struct api_type *type, struct api_identity object,
+		   uint64_t version, int64_t expires_us);
+/* Whether a decision about this object must wait for its watch. */
+bool caches_pending(struct caches *caches, const struct api_type *type, struct api_identity object,
+		    int64_t now_us);
+
+/* The highest resourceVersion that the watch of this kind has shown: for measurements. */
+uint64_t caches_seen_version(const struct caches *caches, enum cluster_kind kind);
 
 DEFINE_CLEANUP(struct caches *, caches_free)
 

@@ -26,7 +26,6 @@ struct controller {
 	struct loop *loop;
 	struct hash_key hash_key;
 	struct cluster *cluster;
-	struct expectations *expectations;
 	struct caches *caches;
 	struct elector *elector;    /* NULL without election */
 	struct leader_label *label; /* NULL outside a cluster */
@@ -208,7 +207,6 @@ static void new_quota_work(struct controller *controller)
 
 	quota_reconciler_init(quota);
 	quota->cluster = controller->cluster;
-	quota->expectations = controller->expectations;
 	quota->caches = controller->caches;
 	quota->recorder = controller->recorder;
 	quota->loop = controller->loop;
@@ -238,14 +236,13 @@ int controller_new(struct kube_client *client, const struct controller_options *
 		return -1;
 	hash_key_init(&controller->hash_key);
 	controller->cluster = cluster_new(&controller->hash_key);
-	controller->expectations = expectations_new(&controller->hash_key);
 	controller->caches = caches_new(client, &(struct caches_options){
 							.cluster = controller->cluster,
-							.expectations = controller->expectations,
 							.touched = on_touched,
 							.synced = on_synced,
 							.context = controller,
 							.log = options->log,
+							.hash_key = controller->hash_key,
 							.seed = options->seed,
 						});
 	controller->recorder = recorder_new(
@@ -274,7 +271,6 @@ void controller_free(struct controller *controller)
 	leader_label_free(controller->label);
 	recorder_free(controller->recorder);
 	caches_free(controller->caches);
-	expectations_free(controller->expectations);
 	cluster_free(controller->cluster);
 	mem_free(controller);
 }

@@ -55,7 +55,7 @@ static bool used_changed(struct watcher *watcher, uint32_t namespace)
 static void on_touched(void *context, uint32_t namespace)
 {
 	struct watcher *watcher = context;
-	uint64_t version = caches_seen_version(watcher->caches, &api_pods);
+	uint64_t version = caches_seen_version(watcher->caches, CLUSTER_PODS);
 
 	if (!used_changed(watcher, namespace) || version < VERSION_BASE)
 		return;
@@ -120,23 +120,20 @@ static struct kube_client *make_client(struct loop *loop, const char *path)
 static void watch(struct watcher *watcher, struct kube_client *client)
 {
 	struct hash_key key;
-	struct expectations *expectations;
 
 	hash_key_init(&key);
 	watcher->cluster = cluster_new(&key);
-	expectations = expectations_new(&key);
 	watcher->caches = caches_new(client, &(struct caches_options){
 						     .cluster = watcher->cluster,
-						     .expectations = expectations,
 						     .touched = on_touched,
 						     .synced = on_synced,
 						     .context = watcher,
+						     .hash_key = key,
 					     });
 	caches_start(watcher->caches);
 	loop_run(watcher->loop);
 	report(watcher);
 	caches_free(watcher->caches);
-	expectations_free(expectations);
 	cluster_free(watcher->cluster);
 }
 

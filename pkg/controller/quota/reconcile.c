@@ -51,20 +51,19 @@ static int64_t *status_written(struct quota_reconciler *reconciler, uint32_t nam
 	return &reconciler->status_written_us[namespace];
 }
 
-static bool expected(struct turn *turn, const struct api_type *type, struct str name)
+static bool expected(struct turn *turn, const struct api_type *type, struct api_identity object)
 {
-	uint64_t key = caches_object_key(type, turn->namespace.name, name);
-
-	return expectations_pending(turn->reconciler->expectations, key, turn->now_us);
+	return caches_pending(turn->reconciler->caches, type, object, turn->now_us);
 }
 
 static bool own_writes_unseen(struct turn *turn)
 {
-	uint64_t label = caches_object_key(&api_namespaces, STR_NONE, turn->namespace.name);
+	struct str namespace = turn->namespace.name;
+	struct api_identity owned = {namespace, STR(OWNED_OBJECT_NAME)};
 
-	return expected(turn, &api_resource_quotas, STR(OWNED_OBJECT_NAME)) ||
-	       expected(turn, &api_limit_ranges, STR(OWNED_OBJECT_NAME)) ||
-	       expectations_pending(turn->reconciler->expectations, label, turn->now_us);
+	return expected(turn, &api_resource_quotas, owned) ||
+	       expected(turn, &api_limit_ranges, owned) ||
+	       expected(turn, &api_namespaces, (struct api_identity){STR_NONE, namespace});
 }
 
 static void look_again(struct turn *turn, int64_t at_us)
@@ -173,7 +172,8 @@ static int write_status(struct turn *turn, const struct quota_identity *identity
 
 	if (!status_is_due(turn, plan))
 		return 0;
-	if (expected(turn, &api_gpu_memory_quotas, identity->name)) {
+	if (expected(turn, &api_gpu_memory_quotas,
+		     (struct api_identity){identity->namespace, identity->name})) {
 		look_again(turn, turn->now_us + WATCH_LAG_US);
 		return 0;
 	}
@@ -284,13 +284,9 @@ void quota_written(void *context, uint32_t namespace, const struct work_write *w
 		*status_written(reconciler, namespace) = now_us;
 	if (err || !answer || write->verb == KUBE_DELETE)
 		return;
-	uint64_t version = answered_version(reconciler, answer);
-
-	if (version > caches_seen_version(reconciler->caches, write->type))
-		expectations_set(reconciler->expectations,
-				 caches_object_key(write->type, str_from(write->namespace),
-						   str_from(write->name)),
-				 version, now_us + EXPECT_US);
+	caches_expect(reconciler->caches, write->type,
+		      (struct api_identity){str_from(write->namespace), str_from(write->name)},
+		      answered_version(reconciler, answer), now_us + EXPECT_US);
 }
 
 void quota_describe(void *context, uint32_t namespace, struct buf *text)

@@ -19,8 +19,7 @@
  */
 struct quota_reconciler {
 	struct cluster *cluster; /* borrowed, all of them */
-	struct expectations *expectations;
-	const struct caches *caches;
+	struct caches *caches;
 	struct recorder *recorder;
 	struct loop *loop;
 	int64_t usage_interval_us;

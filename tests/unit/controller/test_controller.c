@@ -26,6 +26,11 @@ static const char namespace[] =
 static const char quota[] = "{" QUOTA_HEAD "\"resourceVersion\":\"12\",\"generation\":1},"
 			    "\"spec\":{\"gpuMemory\":\"320Gi\"}}";
 
+static const char pod[] =
+	"{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\",\"uid\":\"p\",\"resourceVersion\":\"23\"},"
+	"\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"nvidia.com/gpu\":\"1\"},"
+	"\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}";
+
 static const char *const watches[] = {"WATCH pods",           QUOTA_WATCH,
 				      "WATCH nodes",          "WATCH namespaces",
 				      "WATCH resourcequotas", "WATCH limitranges"};
@@ -202,6 +207,31 @@ static void own_writes_are_not_repeated_before_the_watch_shows_them(void **state
 	assert_null(find(w, "APPLY resourcequotas"));
 }
 
+static void a_relist_of_one_kind_forgets_no_writes_of_another(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, false);
+	sync_all(w, NULL);
+	answer(w, "APPLY resourcequotas", "20");
+	answer(w, "PATCH namespaces", "21");
+	answer(w, "APPLY gpumemoryquotas/status", "22");
+	fake_kube_fail(expect(w, "WATCH nodes"), ERROR_EXPIRED, 410);
+	pass(w, 5 * USEC_PER_SEC);
+	show(w, "WATCH nodes", "ADDED", node);
+	end_initial(w, "WATCH nodes");
+	show(w, "WATCH pods", "ADDED", pod);
+	assert_false(writes_anything(w));
+	fake_kube_fail(expect(w, "WATCH resourcequotas"), ERROR_EXPIRED, 410);
+	fake_kube_fail(expect(w, "WATCH namespaces"), ERROR_EXPIRED, 410);
+	pass(w, 5 * USEC_PER_SEC);
+	show(w, "WATCH namespaces", "ADDED", namespace);
+	end_initial(w, "WATCH namespaces");
+	end_initial(w, "WATCH resourcequotas");
+	pass(w, 2 * USEC_PER_SEC);
+	expect(w, "APPLY resourcequotas a/gpuqos");
+}
+
 /* The answer to a write may be lost, and so may the event: then what the cache holds counts. */
 static void what_no_watch_ever_shows_is_written_again(void **state)
 {
@@ -212,10 +242,7 @@ static void what_no_watch_ever_shows_is_written_again(void **state)
 	answer(w, "APPLY resourcequotas", "20");
 	answer(w, "PATCH namespaces", "21");
 	answer(w, "APPLY gpumemoryquotas/status", "22");
-	show(w, "WATCH pods", "ADDED",
-	     "{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\",\"uid\":\"p\",\"resourceVersion\":"
-	     "\"23\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
-	     "\"nvidia.com/gpu\":\"1\"},\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}");
+	show(w, "WATCH pods", "ADDED", pod);
 	pass(w, 20 * USEC_PER_SEC);
 	assert_null(find(w, "APPLY"));
 	pass(w, 11 * USEC_PER_SEC);
@@ -330,6 +357,7 @@ int main(void)
 		CASE(nothing_is_written_before_every_kind_is_complete),
 		CASE(the_gates_are_written_before_the_status),
 		CASE(own_writes_are_not_repeated_before_the_watch_shows_them),
+		CASE(a_relist_of_one_kind_forgets_no_writes_of_another),
 		CASE(what_no_watch_ever_shows_is_written_again),
 		CASE(a_replica_without_the_lease_writes_nothing_and_is_ready),
 		CASE(the_lease_lost_ends_what_is_written_and_the_lease_won_begins_anew),
