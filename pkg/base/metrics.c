@@ -128,9 +128,31 @@ static struct metric_family *with_first_cell(struct metric_family *family)
 {
 	static const char *const no_values[METRICS_MAX_LABELS];
 
-	if (family->n_labels == 0)
+	if (family->n_labels == 0 && family->n_cells == 0)
 		add_cell(family, no_values);
 	return family;
+}
+
+static bool has_labels(const struct metric_family *family, const char *const *labels)
+{
+	for (size_t i = 0; i < family->n_labels; i++)
+		if (!labels || !labels[i] || strcmp(family->labels[i], labels[i]) != 0)
+			return false;
+	return !labels || !labels[family->n_labels];
+}
+
+static struct metric_family *find_family(const struct metrics *metrics, enum metric_type type,
+					 const char *name, const char *const *labels)
+{
+	list_for_each(it, &metrics->families) {
+		struct metric_family *family = container_of(it, struct metric_family, link);
+
+		if (strcmp(family->name, name) != 0)
+			continue;
+		assert(family->type == type && has_labels(family, labels));
+		return family;
+	}
+	return NULL;
 }
 
 static struct metric_family *family_new(struct metrics *metrics, enum metric_type type,
@@ -152,16 +174,26 @@ static struct metric_family *family_new(struct metrics *metrics, enum metric_typ
 	return family;
 }
 
+/* A page may name a family once only, so that who registers it again shares it. */
+static struct metric_family *family_of(struct metrics *metrics, enum metric_type type,
+				       const char *name, const char *help,
+				       const char *const *labels)
+{
+	struct metric_family *family = find_family(metrics, type, name, labels);
+
+	return family ? family : family_new(metrics, type, name, help, labels);
+}
+
 struct metric_family *metrics_counter(struct metrics *metrics, const char *name, const char *help,
 				      const char *const *labels)
 {
-	return with_first_cell(family_new(metrics, METRIC_COUNTER, name, help, labels));
+	return with_first_cell(family_of(metrics, METRIC_COUNTER, name, help, labels));
 }
 
 struct metric_family *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
 				    const char *const *labels)
 {
-	return with_first_cell(family_new(metrics, METRIC_GAUGE, name, help, labels));
+	return with_first_cell(family_of(metrics, METRIC_GAUGE, name, help, labels));
 }
 
 /* size: one definition, one call */
@@ -169,8 +201,13 @@ struct metric_family *metrics_histogram(struct metrics *metrics, const char *nam
 					const char *const *labels, const double *buckets,
 					size_t n_buckets)
 {
-	struct metric_family *family = family_new(metrics, METRIC_HISTOGRAM, name, help, labels);
+	struct metric_family *family = family_of(metrics, METRIC_HISTOGRAM, name, help, labels);
 
+	if (family->buckets) {
+		assert(family->n_buckets == n_buckets &&
+		       memcmp(family->buckets, buckets, n_buckets * sizeof(*buckets)) == 0);
+		return family;
+	}
 	family->buckets = mem_alloc_array(n_buckets, sizeof(*buckets));
 	family->n_buckets = n_buckets;
 	for (size_t i = 0; i < n_buckets; i++) {

@@ -31,7 +31,8 @@ void metrics_free(struct metrics *metrics);
  * borrowed static strings; @labels and @buckets are copied. @buckets: ascending upper bounds in the
  * metric's unit, @n_buckets of them; +Inf is added. A family without labels shows from the start
  * with 0, one with labels once it has a cell. Names end in the unit (_seconds, _bytes), counters'
- * in _total.
+ * in _total. A name that is registered already gives the family that has it: type, labels and
+ * buckets must be the same.
  */
 struct metric_family *metrics_counter(struct metrics *metrics, const char *name, const char *help,
 				      const char *const *labels);

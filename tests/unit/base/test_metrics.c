@@ -97,6 +97,26 @@ static void histograms_are_cumulative(void **state UNUSED)
 				       "t_seconds_count 4\n");
 }
 
+static void a_name_registered_twice_is_one_family(void **state UNUSED)
+{
+	static const char *const labels[] = {"queue", NULL}, *const same[] = {"queue", NULL};
+	static const double buckets[] = {1, 2};
+	struct metric_family *adds = metrics_counter(metrics, "adds_total", "A.", labels);
+	struct metric_family *depth = metrics_gauge(metrics, "depth", "D.", NULL);
+	struct metric_family *seconds =
+		metrics_histogram(metrics, "t_seconds", "T.", labels, buckets, 2);
+
+	metric_add(adds, (const char *const[]){"a"}, 1);
+	metric_add(metrics_counter(metrics, "adds_total", "A.", same), (const char *const[]){"b"},
+		   2);
+	metric_set(depth, NULL, 3);
+	assert_ptr_equal(metrics_gauge(metrics, "depth", "D.", NULL), depth);
+	assert_ptr_equal(metrics_histogram(metrics, "t_seconds", "T.", same, buckets, 2), seconds);
+	assert_string_equal(written(), "# HELP adds_total A.\n# TYPE adds_total counter\n"
+				       "adds_total{queue=\"a\"} 1\nadds_total{queue=\"b\"} 2\n"
+				       "# HELP depth D.\n# TYPE depth gauge\ndepth 3\n");
+}
+
 static void numbers_read_back_as_they_were(void **state UNUSED)
 {
 	static const struct {
@@ -250,6 +270,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			families_without_labels_start_at_zero_others_stay_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(histograms_are_cumulative, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_name_registered_twice_is_one_family, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(numbers_read_back_as_they_were, setup, teardown),
 		cmocka_unit_test_setup_teardown(label_values_are_escaped_and_valid, setup,
 						teardown),
