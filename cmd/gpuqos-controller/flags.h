@@ -3,6 +3,7 @@
 #define GPUQOS_CMD_CONTROLLER_FLAGS_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -26,6 +27,6 @@ enum flags_outcome { FLAGS_RUN, FLAGS_SHOW_VERSION, FLAGS_SHOW_HELP };
 int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outcome *ret_outcome,
 		struct error *err);
 
-extern const char flags_help[];
+void flags_print_help(FILE *file);
 
 #endif

@@ -255,12 +255,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "gpuqos-controller: %s\n", err.message);
 		return 2;
 	}
-	if (outcome != FLAGS_RUN) {
-		fputs(outcome == FLAGS_SHOW_VERSION ? "gpuqos-controller " GPUQOS_VERSION "\n"
-						    : flags_help,
-		      stdout);
+	if (outcome == FLAGS_SHOW_VERSION)
+		puts("gpuqos-controller " GPUQOS_VERSION);
+	if (outcome == FLAGS_SHOW_HELP)
+		flags_print_help(stdout);
+	if (outcome != FLAGS_RUN)
 		return 0;
-	}
 	if (start(&program, &err) < 0) {
 		fprintf(stderr, "gpuqos-controller: %s\n", err.message);
 		finish(&program);

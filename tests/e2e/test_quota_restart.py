@@ -132,7 +132,7 @@ def test_what_changed_while_it_was_dead_is_put_right(world, running, offered, ma
 def test_the_version_and_wrong_flags():
     run = subprocess.run([binary(), "--version"], stdout=subprocess.PIPE, text=True, check=True)
     assert run.stdout.startswith("gpuqos-controller ")
-    for flags in (["--no-such-flag"], ["extra"], ["-v", "loud"], ["--leader-elect-lease-duration=soon"]):
+    for flags in (["--no-such-flag"], ["extra"], ["-v", "loud"], ["-v", "3"], ["--leader-elect-lease-duration=soon"]):
         run = subprocess.run([binary(), *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         assert run.returncode == 2 and run.stderr.startswith("gpuqos-controller: "), (flags, run)
 
