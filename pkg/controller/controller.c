@@ -7,6 +7,7 @@
 #include "controller/controller.h"
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "cluster/read.h"
 #include "controller/caches.h"
 #include "controller/leader_label.h"
@@ -25,6 +26,7 @@ struct controller {
 	struct controller_options options;
 	struct loop *loop;
 	struct hash_key hash_key;
+	struct random seeds;
 	struct cluster *cluster;
 	struct caches *caches;
 	struct elector *elector;    /* NULL without election */
@@ -195,7 +197,7 @@ static int new_elector(struct controller *controller, struct error *err)
 				   .on_lost = on_lost,
 				   .on_new_holder = on_new_holder,
 				   .context = controller,
-				   .seed = options->seed + 100,
+				   .seed = random_u64(&controller->seeds),
 				   .log = options->log,
 			   },
 			   &controller->elector, err);
@@ -220,7 +222,7 @@ static void new_quota_work(struct controller *controller)
 						     .context = quota,
 						     .log = controller->options.log,
 						     .metrics = controller->options.metrics,
-						     .seed = controller->options.seed + 200,
+						     .seed = random_u64(&controller->seeds),
 					     });
 }
 
@@ -232,6 +234,7 @@ int controller_new(struct kube_client *client, const struct controller_options *
 	controller->client = client;
 	controller->options = *options;
 	controller->loop = kube_client_loop(client);
+	random_init(&controller->seeds, options->seed);
 	if (new_elector(controller, err) < 0)
 		return -1;
 	hash_key_init(&controller->hash_key);
@@ -243,11 +246,11 @@ int controller_new(struct kube_client *client, const struct controller_options *
 							.context = controller,
 							.log = options->log,
 							.hash_key = controller->hash_key,
-							.seed = options->seed,
+							.seed = random_u64(&controller->seeds),
 						});
 	controller->recorder = recorder_new(
 		client, &(struct recorder_options){REPORTING_CONTROLLER, options->identity,
-						   options->seed + 300});
+						   random_u64(&controller->seeds)});
 	if (options->pod_name.len && options->pod_namespace.len)
 		controller->label = leader_label_new(client, options->pod_namespace,
 						     options->pod_name, options->log);
