@@ -13,12 +13,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/rfc3339.h"
 #include "base/utf8.h"
 
 #define WRITE_MOST 4096 /* PIPE_BUF of Linux */
@@ -156,14 +156,10 @@ static void add_field(struct log *log, const struct log_field *field)
 
 static void add_time(struct log *log)
 {
-	int64_t now = clock_real(log->clock);
-	int64_t us = (now % USEC_PER_SEC + USEC_PER_SEC) % USEC_PER_SEC;
-	time_t seconds = (time_t)((now - us) / USEC_PER_SEC);
-	struct tm tm = {.tm_mday = 1};
+	char text[TIME_TEXT_SIZE];
+	size_t len = time_format(clock_real(log->clock), true, text);
 
-	gmtime_r(&seconds, &tm);
-	buf_printf(&log->line, "%04lld-%02d-%02dT%02d:%02d:%02d.%06lldZ", tm.tm_year + 1900LL,
-		   tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (long long)us);
+	buf_add_str(&log->line, (struct str){text, len});
 }
 
 static void add_start(struct log *log, enum log_level level, const char *message)

@@ -8,10 +8,10 @@
 #include <sys/types.h>
 
 #include "base/macros.h"
+#include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "codec/decode.h"
 #include "codec/json_pull.h"
-#include "codec/time.h"
 
 #define SHOWN_KEY 64 /* bytes of a key from outside in a message */
 

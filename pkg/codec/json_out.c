@@ -6,8 +6,8 @@
 #include <inttypes.h>
 
 #include "base/macros.h"
+#include "base/rfc3339.h"
 #include "base/utf8.h"
-#include "codec/time.h"
 
 void json_out_init(struct json_out *out, struct buf *buf)
 {

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "codec/decode.h"
-#include "codec/time.h"
 
 enum wire_type { VARINT = 0, FIXED64 = 1, BYTES = 2, GROUP = 3, GROUP_END = 4, FIXED32 = 5 };
 

@@ -2,7 +2,7 @@
 /* A time that was read is written and read back as the same time, to the microsecond. */
 #include <stdlib.h>
 
-#include "codec/time.h"
+#include "base/rfc3339.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

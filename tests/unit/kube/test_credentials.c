@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "codec/time.h"
+#include "base/rfc3339.h"
 #include "kube/credentials.h"
 
 #define NOW_US (1800000000 * USEC_PER_SEC) /* real time at the start */

@@ -3,7 +3,7 @@
  * Times as text. The calendar is the proleptic Gregorian one; days are counted from years that
  * begin in March, so that the leap day is the last one and needs no case of its own.
  */
-#include "codec/time.h"
+#include "base/rfc3339.h"
 
 #include "base/clock.h"
 #include "base/macros.h"

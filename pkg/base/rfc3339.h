@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GPUQOS_CODEC_TIME_H
-#define GPUQOS_CODEC_TIME_H
+#ifndef GPUQOS_BASE_RFC3339_H
+#define GPUQOS_BASE_RFC3339_H
 
 #include <stdbool.h>
 #include <stddef.h>

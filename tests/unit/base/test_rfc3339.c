@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "codec/time.h"
+#include "base/rfc3339.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
