@@ -70,7 +70,11 @@ def test_ready_waits_for_the_status_of_the_resource_quota(namespace, manager):
     os.kill(manager, signal.SIGSTOP)
     namespace.put_quota("320Gi", enforced=False)
     namespace.wait_condition("Ready", "False", "Pending")
-    assert "does not show the hard values yet" in namespace.condition("Ready")["message"]
+
+    def says_what_is_missing():
+        message = namespace.condition("Ready")["message"]
+        return "does not show the hard values yet" in message or NotYet(message)
+    wait_for(says_what_is_missing, "Ready says that the status of the ResourceQuota is missing")
     assert namespace.resource_quota()["spec"]["hard"]["requests.nvidia.com/gpu"] == "21"
     os.kill(manager, signal.SIGCONT)
     namespace.wait_condition("Ready", "True", "Enforced")
