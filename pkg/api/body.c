@@ -3,7 +3,6 @@
 #include "api/body.h"
 
 #include "api/quantity.h"
-#include "api/type.h"
 #include "base/limits.h"
 #include "base/macros.h"
 #include "base/utf8.h"
@@ -105,23 +104,6 @@ void api_body_limit_range(struct buf *body, struct str namespace, const struct b
 	}
 	json_out_end(&out);
 	json_out_end_array(&out);
-	json_out_end(&out);
-	json_out_end(&out);
-}
-
-void api_body_namespace(struct buf *body, struct str name, struct str uid, bool managed)
-{
-	struct json_out out;
-
-	begin(&out, body, "v1", "Namespace");
-	json_out_object(&out, "metadata");
-	json_out_string(&out, "name", name);
-	json_out_string(&out, "uid", uid);
-	if (managed) {
-		json_out_object(&out, "labels");
-		json_out_cstring(&out, API_LABEL_MANAGED, "true");
-		json_out_end(&out);
-	}
 	json_out_end(&out);
 	json_out_end(&out);
 }

@@ -22,9 +22,6 @@ void api_body_resource_quota(struct buf *body, struct str namespace, const struc
 void api_body_limit_range(struct buf *body, struct str namespace, const struct body_owner *owner,
 			  const struct resource_amount *defaults, size_t n_defaults);
 
-/* managed: with our label; else without any, which takes it off. With the uid as precondition. */
-void api_body_namespace(struct buf *body, struct str name, struct str uid, bool managed);
-
 /* For the status subresource, with the uid as precondition. All conditions are written. */
 void api_body_quota_status(struct buf *body, struct str namespace, struct str name, struct str uid,
 			   const struct quota_status *status);

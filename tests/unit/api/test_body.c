@@ -85,17 +85,6 @@ static void limit_range_has_limit_and_request_alike(void **state)
 		    "'defaultRequest':{'nvidia.com/gpu':'1'}}]}}");
 }
 
-static void namespace_gets_our_label_or_none(void **state)
-{
-	(void)state;
-	api_body_namespace(&body, STR("n"), STR("u"), true);
-	assert_body("{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'n','uid':'u',"
-		    "'labels':{'gpuqos.io/managed':'true'}}}");
-	buf_reset(&body);
-	api_body_namespace(&body, STR("n"), STR("u"), false);
-	assert_body("{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'n','uid':'u'}}");
-}
-
 static void label_patch_sets_or_removes(void **state)
 {
 	(void)state;
@@ -263,7 +252,6 @@ int main(void)
 		TEST(resource_quota_may_be_empty),
 		TEST(a_name_longer_than_any_overflows),
 		TEST(limit_range_has_limit_and_request_alike),
-		TEST(namespace_gets_our_label_or_none),
 		TEST(label_patch_sets_or_removes),
 		TEST(lease_is_created_without_version_and_updated_with),
 		TEST(event_has_what_the_server_demands),
