@@ -36,7 +36,6 @@ static const struct field pod_spec_fields[] = {
 		  &container_schema),
 	FIELD(struct wire_pod_spec, node_selector, "nodeSelector", 7, FIELD_MAP),
 	FIELD(struct wire_pod_spec, node_name, "nodeName", 10, FIELD_STRING),
-	FIELD(struct wire_pod_spec, scheduler_name, "schedulerName", 19, FIELD_STRING),
 	FIELD_SUB(struct wire_pod_spec, init_containers, "initContainers", 20, FIELD_MESSAGES,
 		  &container_schema),
 	FIELD(struct wire_pod_spec, overhead, "overhead", 32, FIELD_QUANTITIES),
@@ -55,7 +54,6 @@ const struct schema wire_pod_schema = SCHEMA("Pod", struct wire_pod, pod_fields)
 
 static const struct field node_status_fields[] = {
 	FIELD(struct wire_node_status, capacity, "capacity", 1, FIELD_QUANTITIES),
-	FIELD(struct wire_node_status, allocatable, "allocatable", 2, FIELD_QUANTITIES),
 };
 static const struct schema node_status_schema =
 	SCHEMA("NodeStatus", struct wire_node_status, node_status_fields);
@@ -100,7 +98,6 @@ static const struct schema resource_quota_spec_schema =
 
 static const struct field resource_quota_status_fields[] = {
 	FIELD(struct wire_resource_quota_status, hard, "hard", 1, FIELD_QUANTITIES),
-	FIELD(struct wire_resource_quota_status, used, "used", 2, FIELD_QUANTITIES),
 };
 static const struct schema resource_quota_status_schema = SCHEMA(
 	"ResourceQuotaStatus", struct wire_resource_quota_status, resource_quota_status_fields);

@@ -24,7 +24,7 @@ struct wire_container {
 
 struct wire_pod_spec {
 	uint64_t present;
-	struct str node_name, scheduler_name;
+	struct str node_name;
 	struct wire_list node_selector;               /* struct wire_pair */
 	struct wire_list init_containers, containers; /* struct wire_container */
 	struct wire_list overhead;                    /* struct wire_pair */
@@ -44,7 +44,7 @@ struct wire_pod {
 
 struct wire_node_status {
 	uint64_t present;
-	struct wire_list capacity, allocatable; /* struct wire_pair */
+	struct wire_list capacity; /* struct wire_pair */
 };
 
 struct wire_node {
@@ -78,7 +78,7 @@ struct wire_scope_term {
 
 struct wire_resource_quota_status {
 	uint64_t present;
-	struct wire_list hard, used; /* struct wire_pair */
+	struct wire_list hard; /* struct wire_pair */
 };
 
 struct wire_resource_quota {

@@ -8,17 +8,13 @@
 /* --- metadata */
 
 static const struct field owner_fields[] = {
-	FIELD(struct wire_owner, kind, "kind", 1, FIELD_STRING),
-	FIELD(struct wire_owner, name, "name", 3, FIELD_STRING),
 	FIELD(struct wire_owner, uid, "uid", 4, FIELD_STRING),
-	FIELD(struct wire_owner, api_version, "apiVersion", 5, FIELD_STRING),
 	FIELD(struct wire_owner, controller, "controller", 6, FIELD_BOOL),
 };
 static const struct schema owner_schema = SCHEMA("OwnerReference", struct wire_owner, owner_fields);
 
 static const struct field managed_fields[] = {
 	FIELD(struct wire_managed_fields, manager, "manager", 1, FIELD_STRING),
-	FIELD(struct wire_managed_fields, operation, "operation", 2, FIELD_STRING),
 	FIELD(struct wire_managed_fields, fields, "fieldsV1", 7, FIELD_RAW),
 	FIELD(struct wire_managed_fields, subresource, "subresource", 8, FIELD_STRING),
 };
@@ -33,9 +29,7 @@ static const struct schema managed_schema =
 		FIELD(struct wire_meta, resource_version, "resourceVersion", 6, FIELD_STRING), \
 		FIELD(struct wire_meta, generation, "generation", 7, FIELD_INT64),             \
 		FIELD(struct wire_meta, creation_us, "creationTimestamp", 8, FIELD_TIME),      \
-		FIELD(struct wire_meta, deletion_us, "deletionTimestamp", 9, FIELD_TIME),      \
-		FIELD(struct wire_meta, deletion_grace_s, "deletionGracePeriodSeconds", 10,    \
-		      FIELD_INT64)
+		FIELD(struct wire_meta, deletion_us, "deletionTimestamp", 9, FIELD_TIME)
 #define LABELS FIELD(struct wire_meta, labels, "labels", 11, FIELD_MAP)
 #define OWNERS \
 	FIELD_SUB(struct wire_meta, owners, "ownerReferences", 13, FIELD_MESSAGES, &owner_schema)
@@ -55,7 +49,6 @@ const struct schema wire_owned_meta_schema = SCHEMA("ObjectMeta", struct wire_me
 static const struct field list_meta[] = {
 	FIELD(struct wire_list_meta, resource_version, "resourceVersion", 2, FIELD_STRING),
 	FIELD(struct wire_list_meta, continue_token, "continue", 3, FIELD_STRING),
-	FIELD(struct wire_list_meta, remaining, "remainingItemCount", 4, FIELD_INT64),
 };
 const struct schema wire_list_meta_schema = SCHEMA("ListMeta", struct wire_list_meta, list_meta);
 
@@ -63,8 +56,6 @@ const struct schema wire_list_meta_schema = SCHEMA("ListMeta", struct wire_list_
 
 static const struct field cause_fields[] = {
 	FIELD(struct wire_cause, reason, "reason", 1, FIELD_STRING),
-	FIELD(struct wire_cause, message, "message", 2, FIELD_STRING),
-	FIELD(struct wire_cause, field, "field", 3, FIELD_STRING),
 };
 static const struct schema cause_schema = SCHEMA("StatusCause", struct wire_cause, cause_fields);
 

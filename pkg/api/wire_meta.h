@@ -11,13 +11,13 @@
 
 struct wire_owner {
 	uint64_t present;
-	struct str api_version, kind, name, uid;
+	struct str uid;
 	bool controller;
 };
 
 struct wire_managed_fields {
 	uint64_t present;
-	struct str manager, operation, subresource;
+	struct str manager, subresource;
 	struct str fields; /* FieldsV1; see wire_raw() */
 };
 
@@ -26,7 +26,6 @@ struct wire_meta {
 	struct str name, namespace, uid, resource_version;
 	int64_t generation;
 	int64_t creation_us, deletion_us; /* deletion_us: WIRE_META_DELETION tells whether */
-	int64_t deletion_grace_s;
 	/* Below: only in types whose table names them. */
 	struct wire_list labels;         /* struct wire_pair */
 	struct wire_list owners;         /* struct wire_owner */
@@ -44,12 +43,11 @@ struct wire_object {
 struct wire_list_meta {
 	uint64_t present;
 	struct str resource_version, continue_token;
-	int64_t remaining;
 };
 
 struct wire_cause {
 	uint64_t present;
-	struct str reason, message, field;
+	struct str reason;
 };
 
 struct wire_status_details {
