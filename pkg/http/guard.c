@@ -3,9 +3,8 @@
 #include "http/guard.h"
 
 #include <stdbool.h>
-#include <strings.h>
 
-#include "base/macros.h"
+#include "http/syntax.h"
 
 #define OK                    0
 #define BAD_REQUEST           400
@@ -14,37 +13,10 @@
 #define NOT_IMPLEMENTED       501
 #define VERSION_NOT_SUPPORTED 505
 
-/* RFC 9110, 5.6.2. */
-static bool is_token(struct str s)
-{
-	static const char marks[] = "!#$%&'*+-.^_`|~";
-
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.data[i], letter = (char)(c | 0x20);
-
-		if (!(letter >= 'a' && letter <= 'z') && !(c >= '0' && c <= '9') &&
-		    (c == '\0' || !memchr(marks, c, sizeof(marks) - 1)))
-			return false;
-	}
-	return s.len > 0;
-}
-
-/* No control characters; a tab where @tab. */
-static bool is_text(struct str s, bool tab)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		unsigned char c = (unsigned char)s.data[i];
-
-		if ((c < 0x20 && !(tab && c == '\t')) || c == 0x7f)
-			return false;
-	}
-	return true;
-}
-
 static bool is_target(struct str s)
 {
 	return str_starts_with(s, STR("/")) && !str_starts_with(s, STR("//")) &&
-	       is_text(s, false) && !memchr(s.data, '#', s.len);
+	       http_is_text(s, false) && !memchr(s.data, '#', s.len);
 }
 
 static int check_request_line(struct str line)
@@ -52,27 +24,13 @@ static int check_request_line(struct str line)
 	struct str method, rest, target, version;
 
 	if (!str_split(line, ' ', &method, &rest) || !str_split(rest, ' ', &target, &version) ||
-	    !is_token(method) || !str_starts_with(version, STR("HTTP/")))
+	    !http_is_token(method) || !str_starts_with(version, STR("HTTP/")))
 		return BAD_REQUEST;
 	if (!str_equal(version, STR("HTTP/1.1")) && !str_equal(version, STR("HTTP/1.0")))
 		return VERSION_NOT_SUPPORTED;
 	if (!str_equal(method, STR("GET")) && !str_equal(method, STR("HEAD")))
 		return METHOD_NOT_ALLOWED;
 	return is_target(target) ? OK : BAD_REQUEST;
-}
-
-static struct str trim(struct str s)
-{
-	while (s.len > 0 && (s.data[0] == ' ' || s.data[0] == '\t'))
-		s = (struct str){s.data + 1, s.len - 1};
-	while (s.len > 0 && (s.data[s.len - 1] == ' ' || s.data[s.len - 1] == '\t'))
-		s.len--;
-	return s;
-}
-
-static bool is(struct str name, struct str wanted)
-{
-	return name.len == wanted.len && strncasecmp(name.data, wanted.data, wanted.len) == 0;
 }
 
 static int check_length(struct str value)
@@ -90,16 +48,17 @@ static int check_header(struct str line, bool *has_length)
 {
 	struct str name, value;
 
-	if (!str_split(line, ':', &name, &value) || !is_token(name) || !is_text(value, true))
+	if (!str_split(line, ':', &name, &value) || !http_is_token(name) ||
+	    !http_is_text(value, true))
 		return BAD_REQUEST;
-	if (is(name, STR("transfer-encoding")))
+	if (http_name_is(name, STR("transfer-encoding")))
 		return NOT_IMPLEMENTED;
-	if (!is(name, STR("content-length")))
+	if (!http_name_is(name, STR("content-length")))
 		return OK;
 	if (*has_length)
 		return BAD_REQUEST;
 	*has_length = true;
-	return check_length(trim(value));
+	return check_length(http_trim(value));
 }
 
 /* Takes one line off @head. False when it does not end in CRLF or has a lone CR or LF. */

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "http/internal.h"
+#include "http/syntax.h"
 
 static void url_cleanup(CURLU **url)
 {
@@ -43,16 +44,8 @@ static struct str target_of(const char *url)
 /* RFC 9110, 5.1 and 5.5: a token, and no control characters in the value. */
 static bool header_is_valid(const struct http_header *header)
 {
-	static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-	if (!header->name || !header->value || header->name[0] == '\0' ||
-	    header->name[strspn(header->name, token)] != '\0')
-		return false;
-	for (const char *c = header->value; *c; c++)
-		if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f)
-			return false;
-	return true;
+	return header->name && header->value && http_is_token(str_from(header->name)) &&
+	       http_is_text(str_from(header->value), true);
 }
 
 /*

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Response headers: of all that a server may send, three facts are kept. */
 #include <ctype.h>
-#include <strings.h>
 
 #include "base/limits.h"
 #include "http/internal.h"
+#include "http/syntax.h"
 
-static struct str trim(struct str s)
+/* Without its end, which libcurl leaves as it came: CRLF, LF alone, or more CRs than one. */
+static struct str line_of(struct str bytes)
 {
-	while (s.len > 0 && isspace((unsigned char)s.data[0]))
-		s = (struct str){s.data + 1, s.len - 1};
-	while (s.len > 0 && isspace((unsigned char)s.data[s.len - 1]))
-		s.len--;
-	return s;
-}
-
-static bool name_is(struct str name, struct str wanted)
-{
-	return name.len == wanted.len && strncasecmp(name.data, wanted.data, name.len) == 0;
+	while (str_ends_with(bytes, STR("\n")) || str_ends_with(bytes, STR("\r")))
+		bytes.len--;
+	return bytes;
 }
 
 static int keep_content_type(struct http_call *call, struct str value)
@@ -25,7 +19,7 @@ static int keep_content_type(struct http_call *call, struct str value)
 	struct str type, parameters;
 
 	str_split(value, ';', &type, &parameters);
-	type = trim(type);
+	type = http_trim(type);
 	if (type.len > sizeof(call->content_type))
 		return call_error(call, ERROR_LIMIT, "content type of more than %zu bytes",
 				  sizeof(call->content_type));
@@ -51,10 +45,10 @@ static int header_line(struct http_call *call, struct str line)
 
 	if (!str_split(line, ':', &name, &value))
 		return 0;
-	value = trim(value);
-	if (name_is(name, STR("content-type")))
+	value = http_trim(value);
+	if (http_name_is(name, STR("content-type")))
 		return keep_content_type(call, value);
-	if (name_is(name, STR("retry-after")))
+	if (http_name_is(name, STR("retry-after")))
 		keep_retry_after(call, value);
 	return 0;
 }
@@ -98,7 +92,7 @@ static int take(struct http_call *call, struct str line)
 		begin(call);
 		return 0;
 	}
-	line = trim(line);
+	line = line_of(line);
 	return str_empty(line) ? complete(call) : header_line(call, line);
 }
 
