@@ -80,14 +80,6 @@ int api_pack_resource_quota(const struct wire_resource_quota *wire, struct arena
 	return 0;
 }
 
-/* Extended resources have a domain; cpu and memory are never ours. */
-static bool is_extended(struct str resource)
-{
-	struct str domain, name;
-
-	return str_split(resource, '/', &domain, &name);
-}
-
 static bool same_quantity(const struct wire_list *map, struct str key, struct str value)
 {
 	struct str other;
@@ -108,7 +100,7 @@ static int pack_defaults(const struct wire_limit_item *item, const struct pack *
 	if (pack_amounts_init(amounts, most, pack) < 0)
 		return -1;
 	wire_for_each(const struct wire_pair, pair, item->defaults) {
-		if (!is_extended(pair->key) ||
+		if (!resource_is_extended(pair->key) ||
 		    !same_quantity(&item->default_requests, pair->key, pair->value) ||
 		    !set_amount(amounts, pair->key, pair->value))
 			*others = true;

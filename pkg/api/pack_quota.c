@@ -116,59 +116,12 @@ static int check_per_pod(struct spec_pack *p)
 
 /* --- amounts by resource */
 
-static bool is_lower(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-static bool is_letter(char c)
-{
-	return is_lower(c) || (c >= 'A' && c <= 'Z');
-}
-
-/* Words of @inside, joined by single characters of @joints or, with @loose, by any number of them.
- */
-static bool is_name(struct str text, size_t most, bool (*inside)(char), const char *joints,
-		    bool loose)
-{
-	if (str_empty(text) || text.len > most || !inside(text.data[0]) ||
-	    !inside(text.data[text.len - 1]))
-		return false;
-	for (size_t i = 1; i < text.len; i++) {
-		char c = text.data[i];
-
-		if (inside(c))
-			continue;
-		if (c == '\0' || !strchr(joints, c))
-			return false;
-		if (!loose && (c == '.' || text.data[i - 1] == '.') && !inside(text.data[i - 1]))
-			return false;
-	}
-	return true;
-}
-
-/* The longest domain that "requests." still fits before, as a ResourceQuota needs it. */
-#define DOMAIN_MOST 244
-#define NAME_MOST   63
-
-/* What the API server takes for an extended resource: else it refuses our LimitRange for good. */
-static bool is_extended(struct str resource)
-{
-	struct str domain, name;
-
-	return str_split(resource, '/', &domain, &name) &&
-	       !str_starts_with(domain, STR("requests.")) &&
-	       !str_ends_with(domain, STR("kubernetes.io")) &&
-	       is_name(domain, DOMAIN_MOST, is_lower, "-.", false) &&
-	       is_name(name, NAME_MOST, is_letter, "-_.", true);
-}
-
 static int check_amount(struct spec_pack *p, const char *field, const struct wire_pair *pair,
 			int64_t *ret_count)
 {
 	struct str name = shown(pair->key);
 
-	if (!is_extended(pair->key))
+	if (!resource_is_extended(pair->key))
 		return complain(p,
 				"spec.%s: %.*s is no extended resource; those are written "
 				"domain/name, such as nvidia.com/gpu",

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vendors' resource names. One table, matched from the top: an exact name, or the start of one.
+ * Resource names: how they are written, and those of the vendors. Of these there is one table,
+ * matched from the top: an exact name, or the start of one.
  */
 #include "model/resource.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/macros.h"
 #include "model/amount.h"
@@ -67,6 +69,52 @@ enum resource_family resource_family(struct str name)
 			return p->family;
 	}
 	return amd_partition(name);
+}
+
+static bool is_lower(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_letter(char c)
+{
+	return is_lower(c) || (c >= 'A' && c <= 'Z');
+}
+
+/* Words of @inside, joined by single characters of @joints or, with @loose, by any number of them.
+ */
+static bool is_name(struct str text, size_t most, bool (*inside)(char), const char *joints,
+		    bool loose)
+{
+	if (str_empty(text) || text.len > most || !inside(text.data[0]) ||
+	    !inside(text.data[text.len - 1]))
+		return false;
+	for (size_t i = 1; i < text.len; i++) {
+		char c = text.data[i];
+
+		if (inside(c))
+			continue;
+		if (c == '\0' || !strchr(joints, c))
+			return false;
+		if (!loose && (c == '.' || text.data[i - 1] == '.') && !inside(text.data[i - 1]))
+			return false;
+	}
+	return true;
+}
+
+/* The longest domain that "requests." still fits before, as a ResourceQuota needs it. */
+#define DOMAIN_MOST 244
+#define NAME_MOST   63
+
+bool resource_is_extended(struct str resource)
+{
+	struct str domain, name;
+
+	return str_split(resource, '/', &domain, &name) &&
+	       !str_starts_with(domain, STR("requests.")) &&
+	       !str_ends_with(domain, STR("kubernetes.io")) &&
+	       is_name(domain, DOMAIN_MOST, is_lower, "-.", false) &&
+	       is_name(name, NAME_MOST, is_letter, "-_.", true);
 }
 
 /* The decimal number that @s starts with, cut off; -1 where there is none or it is absurd. */

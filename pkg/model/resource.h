@@ -8,6 +8,12 @@
 #include "base/str.h"
 
 /*
+ * Whether the API server takes the name for an extended resource: domain/name, where the domain is
+ * not one of its own. A LimitRange or ResourceQuota with one that is malformed it refuses.
+ */
+bool resource_is_extended(struct str resource);
+
+/*
  * Which extended resources are GPUs, by name:
  *   nvidia.com/gpu, nvidia.com/gpu.shared               NVIDIA device plugin
  *   nvidia.com/mig-<profile>[.shared]                   the same, MIG strategy "mixed"

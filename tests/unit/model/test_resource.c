@@ -72,11 +72,46 @@ static void test_mig_names_claim_memory(void **state)
 	}
 }
 
+static void an_extended_resource_is_written_domain_and_name(void **state)
+{
+	static const struct {
+		const char *resource;
+		bool extended;
+	} names[] = {
+		{"nvidia.com/gpu", true},
+		{"amd.com/cpx_nps4", true},
+		{"example.com/A-b_c.d", true},
+		{"a/b", true},
+		{"memory", false},
+		{"", false},
+		{"/gpu", false},
+		{"nvidia.com/", false},
+		{"a/b/c", false},
+		{"Nvidia.com/gpu", false},
+		{"nvidia..com/gpu", false},
+		{"nvidia.com/-gpu", false},
+		{"nvidia.com/g pu", false},
+		{"requests.nvidia.com/gpu", false},
+		{"kubernetes.io/gpu", false},
+		{"some.kubernetes.io/gpu", false},
+		{"nvidia.com/a23456789012345678901234567890123456789012345678901234567890123",
+		 true},
+		{"nvidia.com/a234567890123456789012345678901234567890123456789012345678901234",
+		 false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (resource_is_extended(str_from(names[i].resource)) != names[i].extended)
+			fail_msg("\"%s\"", names[i].resource);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_tell_the_family),
 		cmocka_unit_test(test_mig_names_claim_memory),
+		cmocka_unit_test(an_extended_resource_is_written_domain_and_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
