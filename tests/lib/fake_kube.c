@@ -301,3 +301,81 @@ void fake_kube_settle(const struct kube_client *client)
 	for (int i = 0; i < TURNS_MOST; i++)
 		loop_run_once(client->loop, 0);
 }
+
+/* --- the world of a test */
+
+static bool world_leads(void *context, int64_t now_us)
+{
+	const struct fake_kube_world *world = context;
+
+	(void)now_us;
+	return world->leads;
+}
+
+void fake_kube_world_init(struct fake_kube_world *world)
+{
+	manual_clock_init(&world->clock, 1000 * USEC_PER_SEC, 1000 * USEC_PER_SEC);
+	world->loop = loop_new(&world->clock.clock);
+	world->client = fake_kube_new(world->loop);
+	world->leads = true;
+	kube_client_set_fence(world->client, world_leads, world);
+}
+
+void fake_kube_world_clear(struct fake_kube_world *world)
+{
+	kube_client_free(world->client);
+	loop_free(world->loop);
+}
+
+void fake_kube_pass(struct fake_kube_world *world, int64_t us)
+{
+	manual_clock_advance(&world->clock, us);
+	fake_kube_settle(world->client);
+}
+
+void fake_kube_reply(struct fake_kube_world *world, const char *what, const char *json)
+{
+	fake_kube_answer(fake_kube_expect(world, what), json);
+	fake_kube_settle(world->client);
+}
+
+void fake_kube_refuse(struct fake_kube_world *world, const char *what, enum error_kind kind,
+		      int http_status)
+{
+	fake_kube_fail(fake_kube_expect(world, what), kind, http_status);
+	fake_kube_settle(world->client);
+}
+
+bool fake_kube_event(struct fake_kube_world *world, const char *watch, const char *type,
+		     const char *object)
+{
+	struct buf text;
+	bool goes_on;
+
+	buf_init(&text, LIMIT_JSON_OUTPUT);
+	assert_true(buf_printf(&text, "{\"type\":\"%s\",\"object\":%s}", type, object));
+	goes_on = fake_kube_part(fake_kube_expect(world, watch), FRAME_OBJECT, text.data);
+	buf_clear(&text);
+	fake_kube_settle(world->client);
+	return goes_on;
+}
+
+struct kube_call *fake_kube_find(struct fake_kube_world *world, const char *what)
+{
+	for (size_t i = 0; i < fake_kube_open(world->client); i++) {
+		struct kube_call *call = fake_kube_nth(world->client, i);
+
+		if (strncmp(fake_kube_what(call), what, strlen(what)) == 0)
+			return call;
+	}
+	return NULL;
+}
+
+struct kube_call *fake_kube_expect(struct fake_kube_world *world, const char *what)
+{
+	struct kube_call *call = fake_kube_find(world, what);
+
+	if (!call)
+		fail_msg("no request %s", what);
+	return call;
+}

@@ -39,4 +39,29 @@ void fake_kube_fail(struct kube_call *call, enum error_kind kind, int http_statu
 /* Lets everything run that is due now. */
 void fake_kube_settle(const struct kube_client *client);
 
+/* What a test of something that runs over it needs, embedded in a struct of the test's own. */
+struct fake_kube_world {
+	struct manual_clock clock; /* starts at 1000 s */
+	struct loop *loop;
+	struct kube_client *client;
+	bool leads; /* what the fence says, until somebody sets another; at first true */
+};
+
+void fake_kube_world_init(struct fake_kube_world *world);
+void fake_kube_world_clear(struct fake_kube_world *world);
+
+/* Each of these lets everything run that is due then. */
+void fake_kube_pass(struct fake_kube_world *world, int64_t us);
+void fake_kube_reply(struct fake_kube_world *world, const char *what, const char *json);
+void fake_kube_refuse(struct fake_kube_world *world, const char *what, enum error_kind kind,
+		      int http_status);
+/* An event of a watch; false when the handler wants no more. */
+bool fake_kube_event(struct fake_kube_world *world, const char *watch, const char *type,
+		     const char *object);
+
+/* The oldest waiting request that begins with @what. Without one, the first gives NULL and the
+ * second fails the test. */
+struct kube_call *fake_kube_find(struct fake_kube_world *world, const char *what);
+struct kube_call *fake_kube_expect(struct fake_kube_world *world, const char *what);
+
 #endif

@@ -36,9 +36,7 @@ static const char *const watches[] = {"WATCH pods",           QUOTA_WATCH,
 				      "WATCH resourcequotas", "WATCH limitranges"};
 
 struct world {
-	struct manual_clock clock;
-	struct loop *loop;
-	struct kube_client *client;
+	struct fake_kube_world kube;
 	struct controller_config config;
 	struct controller *controller;
 	int stopped;
@@ -56,18 +54,16 @@ static void begin(struct world *w, bool leader_elect)
 		.seed = 1,
 	};
 
-	assert_int_equal(controller_new(w->client, &options, &w->controller, NULL), 0);
+	assert_int_equal(controller_new(w->kube.client, &options, &w->controller, NULL), 0);
 	controller_start(w->controller);
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 }
 
 static int setup(void **state)
 {
 	struct world *w = mem_alloc(sizeof(*w));
 
-	manual_clock_init(&w->clock, 1000 * USEC_PER_SEC, 1000 * USEC_PER_SEC);
-	w->loop = loop_new(&w->clock.clock);
-	w->client = fake_kube_new(w->loop);
+	fake_kube_world_init(&w->kube);
 	controller_config_init(&w->config);
 	*state = w;
 	return 0;
@@ -78,51 +74,20 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	controller_free(w->controller);
-	kube_client_free(w->client);
-	loop_free(w->loop);
+	fake_kube_world_clear(&w->kube);
 	mem_free(w);
 	return 0;
 }
 
-static void pass(struct world *w, int64_t us)
-{
-	manual_clock_advance(&w->clock, us);
-	fake_kube_settle(w->client);
-}
-
-/* The waiting request that begins with @what, or NULL. */
-static struct kube_call *find(struct world *w, const char *what)
-{
-	for (size_t i = 0; i < fake_kube_open(w->client); i++) {
-		struct kube_call *call = fake_kube_nth(w->client, i);
-
-		if (strncmp(fake_kube_what(call), what, strlen(what)) == 0)
-			return call;
-	}
-	return NULL;
-}
-
-static struct kube_call *expect(struct world *w, const char *what)
-{
-	struct kube_call *call = find(w, what);
-
-	if (!call)
-		fail_msg("no request %s", what);
-	return call;
-}
-
 static bool writes_anything(struct world *w)
 {
-	return find(w, "APPLY") || find(w, "PATCH") || find(w, "CREATE") || find(w, "DELETE");
+	return fake_kube_find(&w->kube, "APPLY") || fake_kube_find(&w->kube, "PATCH") ||
+	       fake_kube_find(&w->kube, "CREATE") || fake_kube_find(&w->kube, "DELETE");
 }
 
 static void show(struct world *w, const char *watch, const char *type, const char *object)
 {
-	char text[2048];
-
-	snprintf(text, sizeof(text), "{\"type\":\"%s\",\"object\":%s}", type, object);
-	assert_true(fake_kube_part(expect(w, watch), FRAME_OBJECT, text));
-	fake_kube_settle(w->client);
+	assert_true(fake_kube_event(&w->kube, watch, type, object));
 }
 
 static void end_initial(struct world *w, const char *watch)
@@ -148,8 +113,7 @@ static void answer(struct world *w, const char *what, const char *version)
 	char text[128];
 
 	snprintf(text, sizeof(text), "{\"metadata\":{\"resourceVersion\":\"%s\"}}", version);
-	fake_kube_answer(expect(w, what), text);
-	fake_kube_settle(w->client);
+	fake_kube_reply(&w->kube, what, text);
 }
 
 static const char owned[] =
@@ -165,10 +129,10 @@ static void nothing_is_written_before_every_kind_is_complete(void **state)
 
 	begin(w, false);
 	sync_all(w, "WATCH limitranges");
-	pass(w, 10 * USEC_PER_SEC);
-	assert_null(find(w, "APPLY"));
+	fake_kube_pass(&w->kube, 10 * USEC_PER_SEC);
+	assert_null(fake_kube_find(&w->kube, "APPLY"));
 	end_initial(w, "WATCH limitranges");
-	expect(w, "APPLY resourcequotas a/gpuqos");
+	fake_kube_expect(&w->kube, "APPLY resourcequotas a/gpuqos");
 }
 
 static void the_gates_are_written_before_the_status(void **state)
@@ -177,15 +141,16 @@ static void the_gates_are_written_before_the_status(void **state)
 
 	begin(w, false);
 	sync_all(w, NULL);
-	assert_null(find(w, "PATCH namespaces"));
-	assert_non_null(strstr(fake_kube_body(expect(w, "APPLY resourcequotas a/gpuqos")),
-			       "\"requests.nvidia.com/gpu\":\"4\""));
+	assert_null(fake_kube_find(&w->kube, "PATCH namespaces"));
+	assert_non_null(
+		strstr(fake_kube_body(fake_kube_expect(&w->kube, "APPLY resourcequotas a/gpuqos")),
+		       "\"requests.nvidia.com/gpu\":\"4\""));
 	answer(w, "APPLY resourcequotas", "20");
-	assert_null(find(w, "APPLY"));
-	assert_non_null(strstr(fake_kube_body(expect(w, "PATCH namespaces /a")),
+	assert_null(fake_kube_find(&w->kube, "APPLY"));
+	assert_non_null(strstr(fake_kube_body(fake_kube_expect(&w->kube, "PATCH namespaces /a")),
 			       "\"gpuqos.io/managed\":\"true\""));
 	answer(w, "PATCH namespaces", "21");
-	expect(w, "APPLY gpumemoryquotas/status a/team");
+	fake_kube_expect(&w->kube, "APPLY gpumemoryquotas/status a/team");
 }
 
 static void own_writes_are_not_repeated_before_the_watch_shows_them(void **state)
@@ -201,10 +166,10 @@ static void own_writes_are_not_repeated_before_the_watch_shows_them(void **state
 	show(w, "WATCH namespaces", "MODIFIED",
 	     "{\"metadata\":{\"name\":\"a\",\"uid\":\"a\",\"resourceVersion\":\"21\",\"labels\":{"
 	     "\"gpuqos.io/managed\":\"true\"}}}");
-	pass(w, 5 * USEC_PER_SEC);
-	assert_null(find(w, "APPLY"));
+	fake_kube_pass(&w->kube, 5 * USEC_PER_SEC);
+	assert_null(fake_kube_find(&w->kube, "APPLY"));
 	show(w, "WATCH resourcequotas", "ADDED", owned);
-	assert_null(find(w, "APPLY resourcequotas"));
+	assert_null(fake_kube_find(&w->kube, "APPLY resourcequotas"));
 }
 
 static void a_relist_of_one_kind_forgets_no_writes_of_another(void **state)
@@ -216,20 +181,20 @@ static void a_relist_of_one_kind_forgets_no_writes_of_another(void **state)
 	answer(w, "APPLY resourcequotas", "20");
 	answer(w, "PATCH namespaces", "21");
 	answer(w, "APPLY gpumemoryquotas/status", "22");
-	fake_kube_fail(expect(w, "WATCH nodes"), ERROR_EXPIRED, 410);
-	pass(w, 5 * USEC_PER_SEC);
+	fake_kube_fail(fake_kube_expect(&w->kube, "WATCH nodes"), ERROR_EXPIRED, 410);
+	fake_kube_pass(&w->kube, 5 * USEC_PER_SEC);
 	show(w, "WATCH nodes", "ADDED", node);
 	end_initial(w, "WATCH nodes");
 	show(w, "WATCH pods", "ADDED", pod);
 	assert_false(writes_anything(w));
-	fake_kube_fail(expect(w, "WATCH resourcequotas"), ERROR_EXPIRED, 410);
-	fake_kube_fail(expect(w, "WATCH namespaces"), ERROR_EXPIRED, 410);
-	pass(w, 5 * USEC_PER_SEC);
+	fake_kube_fail(fake_kube_expect(&w->kube, "WATCH resourcequotas"), ERROR_EXPIRED, 410);
+	fake_kube_fail(fake_kube_expect(&w->kube, "WATCH namespaces"), ERROR_EXPIRED, 410);
+	fake_kube_pass(&w->kube, 5 * USEC_PER_SEC);
 	show(w, "WATCH namespaces", "ADDED", namespace);
 	end_initial(w, "WATCH namespaces");
 	end_initial(w, "WATCH resourcequotas");
-	pass(w, 2 * USEC_PER_SEC);
-	expect(w, "APPLY resourcequotas a/gpuqos");
+	fake_kube_pass(&w->kube, 2 * USEC_PER_SEC);
+	fake_kube_expect(&w->kube, "APPLY resourcequotas a/gpuqos");
 }
 
 /* The answer to a write may be lost, and so may the event: then what the cache holds counts. */
@@ -243,10 +208,10 @@ static void what_no_watch_ever_shows_is_written_again(void **state)
 	answer(w, "PATCH namespaces", "21");
 	answer(w, "APPLY gpumemoryquotas/status", "22");
 	show(w, "WATCH pods", "ADDED", pod);
-	pass(w, 20 * USEC_PER_SEC);
-	assert_null(find(w, "APPLY"));
-	pass(w, 11 * USEC_PER_SEC);
-	expect(w, "APPLY resourcequotas a/gpuqos");
+	fake_kube_pass(&w->kube, 20 * USEC_PER_SEC);
+	assert_null(fake_kube_find(&w->kube, "APPLY"));
+	fake_kube_pass(&w->kube, 11 * USEC_PER_SEC);
+	fake_kube_expect(&w->kube, "APPLY resourcequotas a/gpuqos");
 }
 
 static void a_replica_without_the_lease_writes_nothing_and_is_ready(void **state)
@@ -256,10 +221,9 @@ static void a_replica_without_the_lease_writes_nothing_and_is_ready(void **state
 
 	begin(w, true);
 	sync_all(w, NULL);
-	fake_kube_answer(expect(w, "GET leases"),
-			 "{\"metadata\":{\"resourceVersion\":\"5\"},\"spec\":{\"holderIdentity\":"
-			 "\"other\",\"leaseDurationSeconds\":15}}");
-	fake_kube_settle(w->client);
+	fake_kube_reply(&w->kube, "GET leases",
+			"{\"metadata\":{\"resourceVersion\":\"5\"},\"spec\":{\"holderIdentity\":"
+			"\"other\",\"leaseDurationSeconds\":15}}");
 	show(w, "WATCH namespaces", "ADDED",
 	     "{\"metadata\":{\"name\":\"b\",\"uid\":\"b\",\"resourceVersion\":\"31\"}}");
 	assert_false(writes_anything(w));
@@ -277,10 +241,8 @@ static void lead(struct world *w)
 {
 	begin(w, true);
 	sync_all(w, NULL);
-	fake_kube_fail(expect(w, "GET leases"), ERROR_NOT_FOUND, 404);
-	fake_kube_settle(w->client);
-	fake_kube_answer(expect(w, "CREATE leases"), mine);
-	fake_kube_settle(w->client);
+	fake_kube_refuse(&w->kube, "GET leases", ERROR_NOT_FOUND, 404);
+	fake_kube_reply(&w->kube, "CREATE leases", mine);
 }
 
 static void the_lease_lost_ends_what_is_written_and_the_lease_won_begins_anew(void **state)
@@ -288,14 +250,13 @@ static void the_lease_lost_ends_what_is_written_and_the_lease_won_begins_anew(vo
 	struct world *w = *state;
 
 	lead(w);
-	expect(w, "APPLY resourcequotas a/gpuqos");
-	expect(w, "LIST pods system/");
-	pass(w, 10 * USEC_PER_SEC);
-	assert_null(find(w, "APPLY"));
-	assert_null(find(w, "LIST"));
-	fake_kube_answer(expect(w, "UPDATE leases"), mine);
-	fake_kube_settle(w->client);
-	expect(w, "APPLY resourcequotas a/gpuqos");
+	fake_kube_expect(&w->kube, "APPLY resourcequotas a/gpuqos");
+	fake_kube_expect(&w->kube, "LIST pods system/");
+	fake_kube_pass(&w->kube, 10 * USEC_PER_SEC);
+	assert_null(fake_kube_find(&w->kube, "APPLY"));
+	assert_null(fake_kube_find(&w->kube, "LIST"));
+	fake_kube_reply(&w->kube, "UPDATE leases", mine);
+	fake_kube_expect(&w->kube, "APPLY resourcequotas a/gpuqos");
 }
 
 static void on_stopped(void *context)
@@ -308,20 +269,19 @@ static void a_stop_takes_off_the_label_gives_back_the_lease_and_ends(void **stat
 	struct world *w = *state;
 
 	lead(w);
-	fake_kube_answer(expect(w, "LIST pods"), "");
-	fake_kube_settle(w->client);
+	fake_kube_reply(&w->kube, "LIST pods", "");
 	controller_stop(w->controller, on_stopped, w);
-	fake_kube_settle(w->client);
-	assert_null(find(w, "APPLY"));
-	assert_null(find(w, "UPDATE leases"));
-	assert_non_null(strstr(fake_kube_body(expect(w, "PATCH pods system/pod")), "null"));
+	fake_kube_settle(w->kube.client);
+	assert_null(fake_kube_find(&w->kube, "APPLY"));
+	assert_null(fake_kube_find(&w->kube, "UPDATE leases"));
+	assert_non_null(strstr(fake_kube_body(fake_kube_expect(&w->kube, "PATCH pods system/pod")),
+			       "null"));
 	answer(w, "PATCH pods system/pod", "30");
 	assert_int_equal(w->stopped, 0);
-	assert_non_null(
-		strstr(fake_kube_body(expect(w, "UPDATE leases")), "\"holderIdentity\":\"\""));
-	fake_kube_answer(expect(w, "UPDATE leases"),
-			 "{\"metadata\":{\"resourceVersion\":\"7\"},\"spec\":{}}");
-	fake_kube_settle(w->client);
+	assert_non_null(strstr(fake_kube_body(fake_kube_expect(&w->kube, "UPDATE leases")),
+			       "\"holderIdentity\":\"\""));
+	fake_kube_reply(&w->kube, "UPDATE leases",
+			"{\"metadata\":{\"resourceVersion\":\"7\"},\"spec\":{}}");
 	assert_int_equal(w->stopped, 1);
 	assert_false(writes_anything(w));
 }
@@ -331,10 +291,9 @@ static void a_stop_of_a_standby_ends_at_once(void **state)
 	struct world *w = *state;
 
 	begin(w, true);
-	fake_kube_fail(expect(w, "GET leases"), ERROR_UNAVAILABLE, 503);
-	fake_kube_settle(w->client);
+	fake_kube_refuse(&w->kube, "GET leases", ERROR_UNAVAILABLE, 503);
 	controller_stop(w->controller, on_stopped, w);
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 	assert_int_equal(w->stopped, 1);
 }
 
@@ -346,7 +305,7 @@ static void timings_out_of_order_are_refused(void **state)
 	struct error err = {0};
 
 	w->config.renew_deadline_us = w->config.lease_duration_us;
-	assert_int_equal(controller_new(w->client, &options, &w->controller, &err), -1);
+	assert_int_equal(controller_new(w->kube.client, &options, &w->controller, &err), -1);
 	assert_int_equal(err.kind, ERROR_INVALID);
 }
 

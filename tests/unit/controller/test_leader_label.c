@@ -13,29 +13,17 @@
 #include "lib/fake_kube.h"
 
 struct world {
-	struct manual_clock clock;
-	struct loop *loop;
-	struct kube_client *client;
+	struct fake_kube_world kube;
 	struct leader_label *label;
-	bool leads;
 	int retired;
 };
-
-static bool may_send(void *context, int64_t now_us UNUSED)
-{
-	return ((struct world *)context)->leads;
-}
 
 static int setup(void **state)
 {
 	struct world *w = mem_alloc(sizeof(*w));
 
-	manual_clock_init(&w->clock, USEC_PER_SEC, USEC_PER_SEC);
-	w->loop = loop_new(&w->clock.clock);
-	w->client = fake_kube_new(w->loop);
-	w->leads = true;
-	kube_client_set_fence(w->client, may_send, w);
-	w->label = leader_label_new(w->client, STR("system"), STR("me"), NULL);
+	fake_kube_world_init(&w->kube);
+	w->label = leader_label_new(w->kube.client, STR("system"), STR("me"), NULL);
 	*state = w;
 	return 0;
 }
@@ -45,16 +33,9 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	leader_label_free(w->label);
-	kube_client_free(w->client);
-	loop_free(w->loop);
+	fake_kube_world_clear(&w->kube);
 	mem_free(w);
 	return 0;
-}
-
-static void pass(struct world *w, int64_t us)
-{
-	manual_clock_advance(&w->clock, us);
-	fake_kube_settle(w->client);
 }
 
 /* Answers the list that is asked for with these pods; NULL for none. */
@@ -63,28 +44,29 @@ static void answer_list(struct world *w, const char *first, const char *second)
 	const char *const names[] = {first, second};
 	char pod[128];
 
-	assert_int_equal(fake_kube_open(w->client), 1);
-	assert_string_equal(fake_kube_what(fake_kube_first(w->client)), "LIST pods system/");
+	assert_int_equal(fake_kube_open(w->kube.client), 1);
+	assert_string_equal(fake_kube_what(fake_kube_first(w->kube.client)), "LIST pods system/");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		snprintf(pod, sizeof(pod), "{\"metadata\":{\"name\":\"%s\"}}",
 			 names[i] ? names[i] : "");
 		if (names[i])
-			assert_true(fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, pod));
+			assert_true(
+				fake_kube_part(fake_kube_first(w->kube.client), FRAME_OBJECT, pod));
 	}
-	fake_kube_answer(fake_kube_first(w->client), "");
-	fake_kube_settle(w->client);
+	fake_kube_answer(fake_kube_first(w->kube.client), "");
+	fake_kube_settle(w->kube.client);
 }
 
 static void answer_patch(struct world *w, const char *what, const char *text)
 {
-	struct kube_call *call = fake_kube_first(w->client);
+	struct kube_call *call = fake_kube_first(w->kube.client);
 
-	assert_int_equal(fake_kube_open(w->client), 1);
+	assert_int_equal(fake_kube_open(w->kube.client), 1);
 	assert_string_equal(fake_kube_what(call), what);
 	if (!strstr(fake_kube_body(call), text))
 		fail_msg("no %s in %s", text, fake_kube_body(call));
 	fake_kube_answer(call, "{}");
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 }
 
 #define ON  "\"gpuqos.io/role\":\"leader\""
@@ -93,7 +75,7 @@ static void answer_patch(struct world *w, const char *what, const char *text)
 static void lead(struct world *w)
 {
 	leader_label_lead(w->label);
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 }
 
 static void on_retired(void *context)
@@ -104,7 +86,7 @@ static void on_retired(void *context)
 static void retire(struct world *w)
 {
 	leader_label_retire(w->label, on_retired, w);
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 }
 
 static void a_new_leader_takes_it_off_others_before_it_takes_it(void **state)
@@ -114,13 +96,13 @@ static void a_new_leader_takes_it_off_others_before_it_takes_it(void **state)
 	lead(w);
 	answer_list(w, "old", "older");
 	answer_patch(w, "PATCH pods system/old", OFF);
-	pass(w, USEC_PER_SEC);
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
 	answer_list(w, "older", NULL);
 	answer_patch(w, "PATCH pods system/older", OFF);
-	pass(w, USEC_PER_SEC);
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
 	answer_list(w, NULL, NULL);
 	answer_patch(w, "PATCH pods system/me", ON);
-	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 }
 
 static void one_that_has_it_looks_again_from_time_to_time(void **state)
@@ -129,8 +111,8 @@ static void one_that_has_it_looks_again_from_time_to_time(void **state)
 
 	lead(w);
 	answer_list(w, "me", NULL);
-	assert_int_equal(fake_kube_open(w->client), 0);
-	pass(w, USEC_PER_MIN);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
+	fake_kube_pass(&w->kube, USEC_PER_MIN);
 	answer_list(w, "me", "thief");
 	answer_patch(w, "PATCH pods system/thief", OFF);
 }
@@ -140,11 +122,11 @@ static void a_failure_is_tried_again(void **state)
 	struct world *w = *state;
 
 	lead(w);
-	fake_kube_fail(fake_kube_first(w->client), ERROR_UNAVAILABLE, 503);
-	pass(w, 3 * USEC_PER_SEC);
+	fake_kube_fail(fake_kube_first(w->kube.client), ERROR_UNAVAILABLE, 503);
+	fake_kube_pass(&w->kube, 3 * USEC_PER_SEC);
 	answer_list(w, NULL, NULL);
-	fake_kube_fail(fake_kube_first(w->client), ERROR_CONFLICT, 409);
-	pass(w, 3 * USEC_PER_SEC);
+	fake_kube_fail(fake_kube_first(w->kube.client), ERROR_CONFLICT, 409);
+	fake_kube_pass(&w->kube, 3 * USEC_PER_SEC);
 	answer_list(w, NULL, NULL);
 	answer_patch(w, "PATCH pods system/me", ON);
 }
@@ -155,9 +137,9 @@ static void who_lost_the_lease_asks_and_writes_nothing(void **state)
 
 	lead(w);
 	leader_label_lost(w->label);
-	pass(w, 5 * USEC_PER_MIN);
-	assert_int_equal(fake_kube_open(w->client), 0);
-	assert_int_equal(fake_kube_made(w->client), 1);
+	fake_kube_pass(&w->kube, 5 * USEC_PER_MIN);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
+	assert_int_equal(fake_kube_made(w->kube.client), 1);
 }
 
 static void a_patch_that_waits_is_refused_without_the_lease(void **state)
@@ -165,10 +147,10 @@ static void a_patch_that_waits_is_refused_without_the_lease(void **state)
 	struct world *w = *state;
 
 	lead(w);
-	w->leads = false;
+	w->kube.leads = false;
 	answer_list(w, "old", NULL);
-	assert_int_equal(fake_kube_fenced(w->client), 1);
-	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_fenced(w->kube.client), 1);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 }
 
 static void a_retiring_leader_takes_it_off_and_says_so(void **state)
@@ -181,8 +163,8 @@ static void a_retiring_leader_takes_it_off_and_says_so(void **state)
 	assert_int_equal(w->retired, 0);
 	answer_patch(w, "PATCH pods system/me", OFF);
 	assert_int_equal(w->retired, 1);
-	pass(w, 5 * USEC_PER_MIN);
-	assert_int_equal(fake_kube_open(w->client), 0);
+	fake_kube_pass(&w->kube, 5 * USEC_PER_MIN);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 }
 
 static void a_retirement_that_fails_says_so_too(void **state)
@@ -191,8 +173,8 @@ static void a_retirement_that_fails_says_so_too(void **state)
 
 	lead(w);
 	retire(w);
-	assert_in_range(fake_kube_timeout(fake_kube_first(w->client)), 1, 3 * USEC_PER_SEC);
-	fake_kube_fail(fake_kube_first(w->client), ERROR_TIMEOUT, 0);
+	assert_in_range(fake_kube_timeout(fake_kube_first(w->kube.client)), 1, 3 * USEC_PER_SEC);
+	fake_kube_fail(fake_kube_first(w->kube.client), ERROR_TIMEOUT, 0);
 	assert_int_equal(w->retired, 1);
 }
 
@@ -202,10 +184,10 @@ static void losing_the_lease_ends_a_retirement(void **state)
 
 	lead(w);
 	retire(w);
-	w->leads = false;
-	kube_client_fence(w->client);
+	w->kube.leads = false;
+	kube_client_fence(w->kube.client);
 	leader_label_lost(w->label);
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 	assert_int_equal(w->retired, 1);
 }
 
@@ -217,8 +199,8 @@ static void it_may_be_freed_while_it_asks(void **state)
 	lead(w);
 	leader_label_free(w->label);
 	w->label = NULL;
-	fake_kube_settle(w->client);
-	assert_int_equal(fake_kube_open(w->client), 0);
+	fake_kube_settle(w->kube.client);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 }
 
 int main(void)

@@ -18,9 +18,7 @@
 #define RETRY_US    (2 * USEC_PER_SEC)
 
 struct world {
-	struct manual_clock clock;
-	struct loop *loop;
-	struct kube_client *client;
+	struct fake_kube_world kube;
 	struct elector *elector;
 	int led, lost, released, holders;
 	char holder[64];
@@ -44,7 +42,7 @@ static void on_write_done(void *context, const struct kube_answer *answer UNUSED
 
 static void send_write(struct world *w)
 {
-	kube_send(w->client, KUBE_WRITE,
+	kube_send(w->kube.client, KUBE_WRITE,
 		  &(struct kube_request){.verb = KUBE_APPLY,
 					 .type = &api_resource_quotas,
 					 .namespace = STR("a"),
@@ -88,12 +86,10 @@ static int setup(void **state)
 		.seed = 1,
 	};
 
-	manual_clock_init(&w->clock, 1000 * USEC_PER_SEC, 1000 * USEC_PER_SEC);
-	w->loop = loop_new(&w->clock.clock);
-	w->client = fake_kube_new(w->loop);
-	assert_int_equal(elector_new(w->client, &options, &w->elector, NULL), 0);
+	fake_kube_world_init(&w->kube);
+	assert_int_equal(elector_new(w->kube.client, &options, &w->elector, NULL), 0);
 	elector_start(w->elector);
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 	*state = w;
 	return 0;
 }
@@ -103,37 +99,9 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	elector_free(w->elector);
-	kube_client_free(w->client);
-	loop_free(w->loop);
+	fake_kube_world_clear(&w->kube);
 	mem_free(w);
 	return 0;
-}
-
-static void pass(struct world *w, int64_t us)
-{
-	manual_clock_advance(&w->clock, us);
-	fake_kube_settle(w->client);
-}
-
-/* The waiting request that begins with @what, or NULL. */
-static struct kube_call *find(struct world *w, const char *what)
-{
-	for (size_t i = 0; i < fake_kube_open(w->client); i++) {
-		struct kube_call *call = fake_kube_nth(w->client, i);
-
-		if (strncmp(fake_kube_what(call), what, strlen(what)) == 0)
-			return call;
-	}
-	return NULL;
-}
-
-static struct kube_call *expect(struct world *w, const char *what)
-{
-	struct kube_call *call = find(w, what);
-
-	if (!call)
-		fail_msg("no request %s", what);
-	return call;
 }
 
 static const char *lease_json(const char *holder, int version, int renewed)
@@ -150,27 +118,11 @@ static const char *lease_json(const char *holder, int version, int renewed)
 	return text;
 }
 
-static void answer(struct world *w, const char *what, const char *json)
-{
-	fake_kube_answer(expect(w, what), json);
-	fake_kube_settle(w->client);
-}
-
-static void show(struct world *w, const char *type, const char *lease)
-{
-	static char text[1024];
-
-	snprintf(text, sizeof(text), "{\"type\":\"%s\",\"object\":%s}", type, lease);
-	assert_true(fake_kube_part(expect(w, "WATCH"), FRAME_OBJECT, text));
-	fake_kube_settle(w->client);
-}
-
 /* Lets the test be the leader, by creating the Lease. */
 static void lead(struct world *w)
 {
-	fake_kube_fail(expect(w, "GET leases system/lease"), ERROR_NOT_FOUND, 404);
-	fake_kube_settle(w->client);
-	answer(w, "CREATE leases system/", lease_json("me", 1, 0));
+	fake_kube_refuse(&w->kube, "GET leases system/lease", ERROR_NOT_FOUND, 404);
+	fake_kube_reply(&w->kube, "CREATE leases system/", lease_json("me", 1, 0));
 	assert_true(elector_leads(w->elector));
 	assert_int_equal(w->led, 1);
 }
@@ -180,10 +132,10 @@ static bool write_passes(struct world *w)
 	int fenced = w->writes_fenced;
 
 	send_write(w);
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 	if (w->writes_fenced > fenced)
 		return false;
-	answer(w, "APPLY", "{}");
+	fake_kube_reply(&w->kube, "APPLY", "{}");
 	return true;
 }
 
@@ -200,9 +152,9 @@ static void a_lease_of_another_is_left_alone(void **state)
 {
 	struct world *w = *state;
 
-	answer(w, "GET", lease_json("other", 1, 0));
-	pass(w, DURATION_US - 1);
-	assert_null(find(w, "UPDATE"));
+	fake_kube_reply(&w->kube, "GET", lease_json("other", 1, 0));
+	fake_kube_pass(&w->kube, DURATION_US - 1);
+	assert_null(fake_kube_find(&w->kube, "UPDATE"));
 	assert_false(write_passes(w));
 	assert_int_equal(w->led, 0);
 }
@@ -211,15 +163,16 @@ static void a_lease_of_another_that_is_not_renewed_is_taken(void **state)
 {
 	struct world *w = *state;
 
-	answer(w, "GET", lease_json("other", 1, 0));
+	fake_kube_reply(&w->kube, "GET", lease_json("other", 1, 0));
 	/* Reads show no change meanwhile. */
-	for (int i = 0; i < 16 && !find(w, "UPDATE"); i++) {
-		pass(w, USEC_PER_SEC);
-		if (find(w, "GET"))
-			answer(w, "GET", lease_json("other", 1, 0));
+	for (int i = 0; i < 16 && !fake_kube_find(&w->kube, "UPDATE"); i++) {
+		fake_kube_pass(&w->kube, USEC_PER_SEC);
+		if (fake_kube_find(&w->kube, "GET"))
+			fake_kube_reply(&w->kube, "GET", lease_json("other", 1, 0));
 	}
-	assert_non_null(strstr(fake_kube_body(expect(w, "UPDATE")), "\"resourceVersion\":\"1\""));
-	answer(w, "UPDATE leases system/lease", lease_json("me", 2, 1));
+	assert_non_null(strstr(fake_kube_body(fake_kube_expect(&w->kube, "UPDATE")),
+			       "\"resourceVersion\":\"1\""));
+	fake_kube_reply(&w->kube, "UPDATE leases system/lease", lease_json("me", 2, 1));
 	assert_true(elector_leads(w->elector));
 }
 
@@ -229,8 +182,8 @@ static void a_leader_renews_and_stays(void **state)
 
 	lead(w);
 	for (int i = 0; i < 10; i++) {
-		pass(w, RETRY_US);
-		answer(w, "UPDATE", lease_json("me", 2 + i, 1 + i));
+		fake_kube_pass(&w->kube, RETRY_US);
+		fake_kube_reply(&w->kube, "UPDATE", lease_json("me", 2 + i, 1 + i));
 		assert_true(write_passes(w));
 	}
 	assert_int_equal(w->led, 1);
@@ -242,10 +195,10 @@ static void without_renewal_the_fence_closes_at_the_deadline_and_then_the_loss_i
 	struct world *w = *state;
 
 	lead(w);
-	pass(w, DEADLINE_US - 1);
+	fake_kube_pass(&w->kube, DEADLINE_US - 1);
 	assert_true(write_passes(w));
 	assert_int_equal(w->lost, 0);
-	pass(w, 1);
+	fake_kube_pass(&w->kube, 1);
 	assert_int_equal(w->lost, 1);
 	assert_false(w->fence_was_open_when_lost);
 	assert_false(write_passes(w));
@@ -258,11 +211,11 @@ static void a_write_that_waited_through_a_standstill_is_refused_before_anybody_i
 
 	lead(w);
 	send_write(w);
-	manual_clock_advance(&w->clock, DEADLINE_US);
-	fake_kube_settle(w->client);
+	manual_clock_advance(&w->kube.clock, DEADLINE_US);
+	fake_kube_settle(w->kube.client);
 	assert_int_equal(w->writes_fenced, 1);
-	assert_int_equal(fake_kube_fenced(w->client) + (unsigned int)w->lost, 2);
-	assert_null(find(w, "APPLY"));
+	assert_int_equal(fake_kube_fenced(w->kube.client) + (unsigned int)w->lost, 2);
+	assert_null(fake_kube_find(&w->kube, "APPLY"));
 }
 
 static void writes_under_way_end_when_the_lease_is_lost(void **state)
@@ -271,10 +224,10 @@ static void writes_under_way_end_when_the_lease_is_lost(void **state)
 
 	lead(w);
 	send_write(w);
-	fake_kube_settle(w->client);
-	expect(w, "APPLY");
-	pass(w, DEADLINE_US);
-	assert_null(find(w, "APPLY"));
+	fake_kube_settle(w->kube.client);
+	fake_kube_expect(&w->kube, "APPLY");
+	fake_kube_pass(&w->kube, DEADLINE_US);
+	assert_null(fake_kube_find(&w->kube, "APPLY"));
 	assert_int_equal(w->writes_fenced, 1);
 }
 
@@ -283,7 +236,7 @@ static void a_robbed_leader_learns_it_from_the_watch(void **state)
 	struct world *w = *state;
 
 	lead(w);
-	show(w, "MODIFIED", lease_json("other", 5, 5));
+	assert_true(fake_kube_event(&w->kube, "WATCH", "MODIFIED", lease_json("other", 5, 5)));
 	assert_int_equal(w->lost, 1);
 	assert_false(write_passes(w));
 	assert_string_equal(w->holder, "other");
@@ -293,9 +246,9 @@ static void a_standby_takes_a_released_lease_as_soon_as_the_watch_shows_it(void 
 {
 	struct world *w = *state;
 
-	answer(w, "GET", lease_json("other", 1, 0));
-	show(w, "MODIFIED", lease_json("", 2, 1));
-	answer(w, "UPDATE", lease_json("me", 3, 2));
+	fake_kube_reply(&w->kube, "GET", lease_json("other", 1, 0));
+	assert_true(fake_kube_event(&w->kube, "WATCH", "MODIFIED", lease_json("", 2, 1)));
+	fake_kube_reply(&w->kube, "UPDATE", lease_json("me", 3, 2));
 	assert_int_equal(w->led, 1);
 }
 
@@ -304,14 +257,14 @@ static void the_watch_may_speak_while_a_read_is_under_way(void **state)
 {
 	struct world *w = *state;
 
-	expect(w, "GET");
-	show(w, "ADDED", lease_json("", 4, 0));
-	assert_null(find(w, "UPDATE"));
-	answer(w, "GET", lease_json("", 4, 0));
-	answer(w, "UPDATE", lease_json("me", 5, 1));
+	fake_kube_expect(&w->kube, "GET");
+	assert_true(fake_kube_event(&w->kube, "WATCH", "ADDED", lease_json("", 4, 0)));
+	assert_null(fake_kube_find(&w->kube, "UPDATE"));
+	fake_kube_reply(&w->kube, "GET", lease_json("", 4, 0));
+	fake_kube_reply(&w->kube, "UPDATE", lease_json("me", 5, 1));
 	assert_int_equal(w->led, 1);
-	assert_null(find(w, "GET"));
-	assert_null(find(w, "UPDATE"));
+	assert_null(fake_kube_find(&w->kube, "GET"));
+	assert_null(fake_kube_find(&w->kube, "UPDATE"));
 }
 
 static void a_conflict_is_read_and_not_fought(void **state)
@@ -319,12 +272,11 @@ static void a_conflict_is_read_and_not_fought(void **state)
 	struct world *w = *state;
 
 	lead(w);
-	pass(w, RETRY_US);
-	fake_kube_fail(expect(w, "UPDATE"), ERROR_CONFLICT, 409);
-	fake_kube_settle(w->client);
-	answer(w, "GET", lease_json("other", 9, 9));
+	fake_kube_pass(&w->kube, RETRY_US);
+	fake_kube_refuse(&w->kube, "UPDATE", ERROR_CONFLICT, 409);
+	fake_kube_reply(&w->kube, "GET", lease_json("other", 9, 9));
 	assert_int_equal(w->lost, 1);
-	assert_null(find(w, "UPDATE"));
+	assert_null(fake_kube_find(&w->kube, "UPDATE"));
 }
 
 static void requests_of_a_leader_never_last_past_its_fence(void **state)
@@ -332,12 +284,12 @@ static void requests_of_a_leader_never_last_past_its_fence(void **state)
 	struct world *w = *state;
 
 	lead(w);
-	pass(w, RETRY_US);
-	assert_in_range(fake_kube_timeout(expect(w, "UPDATE")), 1, DEADLINE_US - RETRY_US);
-	pass(w, DEADLINE_US - RETRY_US - USEC_PER_SEC);
-	fake_kube_fail(expect(w, "UPDATE"), ERROR_TIMEOUT, 0);
-	fake_kube_settle(w->client);
-	assert_in_range(fake_kube_timeout(expect(w, "GET")), 1, USEC_PER_SEC);
+	fake_kube_pass(&w->kube, RETRY_US);
+	assert_in_range(fake_kube_timeout(fake_kube_expect(&w->kube, "UPDATE")), 1,
+			DEADLINE_US - RETRY_US);
+	fake_kube_pass(&w->kube, DEADLINE_US - RETRY_US - USEC_PER_SEC);
+	fake_kube_refuse(&w->kube, "UPDATE", ERROR_TIMEOUT, 0);
+	assert_in_range(fake_kube_timeout(fake_kube_expect(&w->kube, "GET")), 1, USEC_PER_SEC);
 }
 
 static void an_answer_that_is_no_lease_counts_as_a_failure(void **state)
@@ -345,10 +297,10 @@ static void an_answer_that_is_no_lease_counts_as_a_failure(void **state)
 	struct world *w = *state;
 
 	lead(w);
-	pass(w, RETRY_US);
-	answer(w, "UPDATE", "{\"spec\": [");
+	fake_kube_pass(&w->kube, RETRY_US);
+	fake_kube_reply(&w->kube, "UPDATE", "{\"spec\": [");
 	assert_true(elector_leads(w->elector));
-	pass(w, DEADLINE_US - RETRY_US);
+	fake_kube_pass(&w->kube, DEADLINE_US - RETRY_US);
 	assert_false(elector_leads(w->elector));
 }
 
@@ -358,16 +310,17 @@ static void a_release_gives_the_lease_back_and_says_so_once(void **state)
 
 	lead(w);
 	elector_release(w->elector, on_released, w);
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 	assert_int_equal(w->lost, 1);
 	assert_false(write_passes(w));
 	assert_int_equal(w->released, 0);
-	assert_non_null(strstr(fake_kube_body(expect(w, "UPDATE")), "\"holderIdentity\":\"\""));
-	answer(w, "UPDATE", lease_json("", 2, 1));
+	assert_non_null(strstr(fake_kube_body(fake_kube_expect(&w->kube, "UPDATE")),
+			       "\"holderIdentity\":\"\""));
+	fake_kube_reply(&w->kube, "UPDATE", lease_json("", 2, 1));
 	assert_int_equal(w->released, 1);
-	show(w, "MODIFIED", lease_json("", 2, 1));
-	show(w, "MODIFIED", lease_json("other", 3, 2));
-	pass(w, 60 * USEC_PER_SEC);
+	assert_true(fake_kube_event(&w->kube, "WATCH", "MODIFIED", lease_json("", 2, 1)));
+	assert_true(fake_kube_event(&w->kube, "WATCH", "MODIFIED", lease_json("other", 3, 2)));
+	fake_kube_pass(&w->kube, 60 * USEC_PER_SEC);
 	assert_int_equal(w->released, 1);
 	assert_int_equal(w->led, 1);
 }
@@ -377,13 +330,14 @@ static void a_release_during_a_renewal_comes_after_it(void **state)
 	struct world *w = *state;
 
 	lead(w);
-	pass(w, RETRY_US);
+	fake_kube_pass(&w->kube, RETRY_US);
 	elector_release(w->elector, on_released, w);
-	fake_kube_settle(w->client);
-	answer(w, "UPDATE", lease_json("me", 2, 1));
+	fake_kube_settle(w->kube.client);
+	fake_kube_reply(&w->kube, "UPDATE", lease_json("me", 2, 1));
 	assert_int_equal(w->released, 0);
-	assert_non_null(strstr(fake_kube_body(expect(w, "UPDATE")), "\"holderIdentity\":\"\""));
-	answer(w, "UPDATE", lease_json("", 3, 2));
+	assert_non_null(strstr(fake_kube_body(fake_kube_expect(&w->kube, "UPDATE")),
+			       "\"holderIdentity\":\"\""));
+	fake_kube_reply(&w->kube, "UPDATE", lease_json("", 3, 2));
 	assert_int_equal(w->released, 1);
 	assert_int_equal(w->led, 1);
 }
@@ -392,11 +346,11 @@ static void who_does_not_lead_has_nothing_to_release(void **state)
 {
 	struct world *w = *state;
 
-	answer(w, "GET", lease_json("other", 1, 0));
+	fake_kube_reply(&w->kube, "GET", lease_json("other", 1, 0));
 	elector_release(w->elector, on_released, w);
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 	assert_int_equal(w->released, 1);
-	assert_null(find(w, "UPDATE"));
+	assert_null(fake_kube_find(&w->kube, "UPDATE"));
 }
 
 static void a_release_that_nobody_answers_ends_too(void **state)
@@ -405,13 +359,13 @@ static void a_release_that_nobody_answers_ends_too(void **state)
 
 	lead(w);
 	elector_release(w->elector, on_released, w);
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 	for (int i = 0; i < 10 && !w->released; i++) {
-		if (find(w, "UPDATE"))
-			fake_kube_fail(find(w, "UPDATE"), ERROR_TIMEOUT, 0);
-		else if (find(w, "GET"))
-			fake_kube_fail(find(w, "GET"), ERROR_TIMEOUT, 0);
-		pass(w, USEC_PER_SEC);
+		if (fake_kube_find(&w->kube, "UPDATE"))
+			fake_kube_fail(fake_kube_find(&w->kube, "UPDATE"), ERROR_TIMEOUT, 0);
+		else if (fake_kube_find(&w->kube, "GET"))
+			fake_kube_fail(fake_kube_find(&w->kube, "GET"), ERROR_TIMEOUT, 0);
+		fake_kube_pass(&w->kube, USEC_PER_SEC);
 	}
 	assert_int_equal(w->released, 1);
 }
@@ -422,12 +376,12 @@ static void it_may_be_freed_while_it_asks(void **state)
 	struct world *w = *state;
 
 	lead(w);
-	pass(w, RETRY_US);
-	expect(w, "UPDATE");
+	fake_kube_pass(&w->kube, RETRY_US);
+	fake_kube_expect(&w->kube, "UPDATE");
 	elector_free(w->elector);
 	w->elector = NULL;
-	fake_kube_settle(w->client);
-	assert_int_equal(fake_kube_open(w->client), 0);
+	fake_kube_settle(w->kube.client);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 	assert_false(write_passes(w));
 }
 
@@ -454,7 +408,7 @@ static void names_that_no_lease_can_have_are_refused_at_once(void **state)
 		struct elector *elector = NULL;
 		struct error err = {0};
 
-		assert_int_equal(elector_new(w->client, &options, &elector, &err), -1);
+		assert_int_equal(elector_new(w->kube.client, &options, &elector, &err), -1);
 		assert_string_equal(err.message, cases[i].message);
 	}
 }

@@ -13,28 +13,16 @@
 #include "runtime/recorder.h"
 
 struct world {
-	struct manual_clock clock;
-	struct loop *loop;
-	struct kube_client *client;
+	struct fake_kube_world kube;
 	struct recorder *recorder;
-	bool leads;
 };
-
-static bool may_send(void *context, int64_t now_us UNUSED)
-{
-	return ((struct world *)context)->leads;
-}
 
 static int setup(void **state)
 {
 	struct world *w = mem_alloc(sizeof(*w));
 
-	manual_clock_init(&w->clock, USEC_PER_SEC, USEC_PER_SEC);
-	w->loop = loop_new(&w->clock.clock);
-	w->client = fake_kube_new(w->loop);
-	w->leads = true;
-	kube_client_set_fence(w->client, may_send, w);
-	w->recorder = recorder_new(w->client,
+	fake_kube_world_init(&w->kube);
+	w->recorder = recorder_new(w->kube.client,
 				   &(struct recorder_options){"gpuqos.io/controller", "me", 1});
 	*state = w;
 	return 0;
@@ -45,23 +33,21 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	recorder_free(w->recorder);
-	kube_client_free(w->client);
-	loop_free(w->loop);
+	fake_kube_world_clear(&w->kube);
 	mem_free(w);
 	return 0;
 }
 
 static void settle(struct world *w)
 {
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 }
 
 /* Time in steps of a minute, which is how often the recorder looks. */
 static void pass(struct world *w, int minutes)
 {
 	while (minutes-- > 0) {
-		manual_clock_advance(&w->clock, USEC_PER_MIN);
-		settle(w);
+		fake_kube_pass(&w->kube, USEC_PER_MIN);
 	}
 }
 
@@ -81,15 +67,15 @@ static void record(struct world *w, const char *object, const char *note)
 
 static void answer(struct world *w)
 {
-	fake_kube_answer(fake_kube_first(w->client), "{}");
+	fake_kube_answer(fake_kube_first(w->kube.client), "{}");
 	settle(w);
 }
 
 static void assert_sends(struct world *w, const char *verb, const char *text)
 {
-	const struct kube_call *call = fake_kube_first(w->client);
+	const struct kube_call *call = fake_kube_first(w->kube.client);
 
-	assert_int_equal(fake_kube_open(w->client), 1);
+	assert_int_equal(fake_kube_open(w->kube.client), 1);
 	assert_memory_equal(fake_kube_what(call), verb, strlen(verb));
 	if (!strstr(fake_kube_body(call), text))
 		fail_msg("no %s in %s", text, fake_kube_body(call));
@@ -102,7 +88,7 @@ static void the_first_occurrence_is_created_with_what_it_says(void **state)
 	record(w, "q", "too much");
 	assert_sends(w, "CREATE events a/", "\"too much\"");
 	answer(w);
-	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 }
 
 static void the_second_becomes_a_series_and_later_ones_are_counted(void **state)
@@ -116,7 +102,7 @@ static void the_second_becomes_a_series_and_later_ones_are_counted(void **state)
 	answer(w);
 	for (int i = 0; i < 5; i++)
 		record(w, "q", "x");
-	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 }
 
 static void a_second_occurrence_while_the_first_is_sent_is_not_lost(void **state)
@@ -142,7 +128,7 @@ static void a_series_that_goes_on_is_told_every_half_hour(void **state)
 	for (int i = 0; i < 29; i++) {
 		pass(w, 1);
 		record(w, "q", "x");
-		assert_int_equal(fake_kube_open(w->client), 0);
+		assert_int_equal(fake_kube_open(w->kube.client), 0);
 	}
 	pass(w, 1);
 	assert_sends(w, "PATCH", "\"count\":31");
@@ -176,7 +162,7 @@ static void objects_have_series_of_their_own_and_one_request_is_under_way(void *
 		assert_sends(w, "CREATE", "OverQuota");
 		answer(w);
 	}
-	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 }
 
 static void what_cannot_be_sent_is_dropped_and_counted_and_the_next_is_new(void **state)
@@ -185,7 +171,7 @@ static void what_cannot_be_sent_is_dropped_and_counted_and_the_next_is_new(void 
 
 	record(w, "q1", "x");
 	record(w, "q2", "x");
-	fake_kube_fail(fake_kube_first(w->client), ERROR_FORBIDDEN, 403);
+	fake_kube_fail(fake_kube_first(w->kube.client), ERROR_FORBIDDEN, 403);
 	settle(w);
 	assert_int_equal(recorder_dropped(w->recorder), 1);
 	assert_sends(w, "CREATE", "q2");
@@ -198,10 +184,10 @@ static void nothing_is_sent_without_the_lease(void **state)
 {
 	struct world *w = *state;
 
-	w->leads = false;
+	w->kube.leads = false;
 	record(w, "q", "x");
-	assert_int_equal(fake_kube_open(w->client), 0);
-	assert_int_equal(fake_kube_fenced(w->client), 1);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
+	assert_int_equal(fake_kube_fenced(w->kube.client), 1);
 }
 
 static void a_reset_forgets_series_also_the_one_that_is_sent(void **state)
@@ -212,7 +198,7 @@ static void a_reset_forgets_series_also_the_one_that_is_sent(void **state)
 	record(w, "q2", "x");
 	recorder_reset(w->recorder);
 	answer(w);
-	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 	record(w, "q1", "x");
 	assert_sends(w, "CREATE", "q1");
 }
@@ -232,7 +218,7 @@ static void more_than_the_limit_are_dropped(void **state)
 					    });
 	}
 	assert_int_equal(recorder_dropped(w->recorder), 10);
-	assert_int_equal(fake_kube_made(w->client), 1);
+	assert_int_equal(fake_kube_made(w->kube.client), 1);
 }
 
 static void a_long_note_is_cut_between_characters(void **state)
@@ -259,7 +245,7 @@ static void it_may_be_freed_while_it_sends(void **state)
 	recorder_free(w->recorder);
 	w->recorder = NULL;
 	settle(w);
-	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 }
 
 int main(void)

@@ -15,9 +15,7 @@
 #include "runtime/reflector.h"
 
 struct world {
-	struct manual_clock clock;
-	struct loop *loop;
-	struct kube_client *client;
+	struct fake_kube_world kube;
 	struct reflector *reflector;
 	char log[512]; /* what the sink was told, in order */
 	int synced;
@@ -74,17 +72,16 @@ static int setup(void **state)
 {
 	struct world *w = mem_alloc(sizeof(*w));
 
-	manual_clock_init(&w->clock, 1000 * USEC_PER_SEC, 0);
-	w->loop = loop_new(&w->clock.clock);
-	w->client = fake_kube_new(w->loop);
-	w->reflector = reflector_new(w->client, &(struct reflector_options){
-							.type = &api_namespaces,
-							.sink = {on_begin, on_end, on_abort,
-								 on_apply, on_remove, on_synced, w},
-							.seed = 7,
-						});
+	fake_kube_world_init(&w->kube);
+	w->reflector = reflector_new(
+		w->kube.client,
+		&(struct reflector_options){
+			.type = &api_namespaces,
+			.sink = {on_begin, on_end, on_abort, on_apply, on_remove, on_synced, w},
+			.seed = 7,
+		});
 	reflector_start(w->reflector);
-	fake_kube_settle(w->client);
+	fake_kube_settle(w->kube.client);
 	*state = w;
 	return 0;
 }
@@ -94,8 +91,7 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	reflector_free(w->reflector);
-	kube_client_free(w->client);
-	loop_free(w->loop);
+	fake_kube_world_clear(&w->kube);
 	mem_free(w);
 	return 0;
 }
@@ -103,8 +99,7 @@ static int teardown(void **state)
 /* Back-offs are over after it. */
 static void pass(struct world *w)
 {
-	manual_clock_advance(&w->clock, USEC_PER_MIN);
-	fake_kube_settle(w->client);
+	fake_kube_pass(&w->kube, USEC_PER_MIN);
 }
 
 static const char *object(const char *name, int version)
@@ -118,14 +113,7 @@ static const char *object(const char *name, int version)
 
 static bool event(struct world *w, const char *type, const char *name, int version)
 {
-	char text[512];
-	bool goes_on;
-
-	snprintf(text, sizeof(text), "{\"type\":\"%s\",\"object\":%s}", type,
-		 object(name, version));
-	goes_on = fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, text);
-	fake_kube_settle(w->client);
-	return goes_on;
+	return fake_kube_event(&w->kube, "WATCH", type, object(name, version));
 }
 
 static void end_of_initial_events(struct world *w, int version)
@@ -136,8 +124,8 @@ static void end_of_initial_events(struct world *w, int version)
 		 "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"%d\","
 		 "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}",
 		 version);
-	assert_true(fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, text));
-	fake_kube_settle(w->client);
+	assert_true(fake_kube_part(fake_kube_first(w->kube.client), FRAME_OBJECT, text));
+	fake_kube_settle(w->kube.client);
 }
 
 static void error_event(struct world *w, int code, const char *reason)
@@ -148,21 +136,21 @@ static void error_event(struct world *w, int code, const char *reason)
 		text, sizeof(text),
 		"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":%d,\"reason\":\"%s\"}}",
 		code, reason);
-	assert_false(fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, text));
-	fake_kube_settle(w->client);
+	assert_false(fake_kube_part(fake_kube_first(w->kube.client), FRAME_OBJECT, text));
+	fake_kube_settle(w->kube.client);
 }
 
 static void fail_request(struct world *w, enum error_kind kind, int status)
 {
-	fake_kube_fail(fake_kube_first(w->client), kind, status);
-	fake_kube_settle(w->client);
+	fake_kube_fail(fake_kube_first(w->kube.client), kind, status);
+	fake_kube_settle(w->kube.client);
 }
 
 static void assert_asks(struct world *w, const char *what, const char *from)
 {
-	assert_int_equal(fake_kube_open(w->client), 1);
-	assert_string_equal(fake_kube_what(fake_kube_first(w->client)), what);
-	assert_string_equal(fake_kube_from(fake_kube_first(w->client)), from);
+	assert_int_equal(fake_kube_open(w->kube.client), 1);
+	assert_string_equal(fake_kube_what(fake_kube_first(w->kube.client)), what);
+	assert_string_equal(fake_kube_from(fake_kube_first(w->kube.client)), from);
 }
 
 static void sync(struct world *w)
@@ -216,7 +204,7 @@ static void a_watch_that_the_server_ends_goes_on_from_the_last_version(void **st
 	struct world *w = *state;
 
 	sync(w);
-	fake_kube_answer(fake_kube_first(w->client), "");
+	fake_kube_answer(fake_kube_first(w->kube.client), "");
 	pass(w);
 	assert_asks(w, "WATCH namespaces /", "6 ");
 }
@@ -262,15 +250,15 @@ static void meta(struct world *w, int version, const char *token)
 
 	snprintf(text, sizeof(text), "{\"resourceVersion\":\"%d\",\"continue\":\"%s\"}", version,
 		 token);
-	assert_true(fake_kube_part(fake_kube_first(w->client), FRAME_LIST_META, text));
+	assert_true(fake_kube_part(fake_kube_first(w->kube.client), FRAME_LIST_META, text));
 }
 
 static void page(struct world *w, const char *name, int version, const char *token)
 {
-	assert_true(fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, object(name, 1)));
+	assert_true(fake_kube_part(fake_kube_first(w->kube.client), FRAME_OBJECT, object(name, 1)));
 	meta(w, version, token);
-	fake_kube_answer(fake_kube_first(w->client), "");
-	fake_kube_settle(w->client);
+	fake_kube_answer(fake_kube_first(w->kube.client), "");
+	fake_kube_settle(w->kube.client);
 }
 
 static void a_server_without_initial_events_is_listed_in_pages(void **state)
@@ -293,7 +281,7 @@ static void a_page_without_metadata_is_no_page(void **state)
 
 	fail_request(w, ERROR_INVALID, 400);
 	page(w, "a", 30, "next");
-	fake_kube_answer(fake_kube_first(w->client), "");
+	fake_kube_answer(fake_kube_first(w->kube.client), "");
 	pass(w);
 	/* What the first page said would make it one more page, of nothing. */
 	assert_int_equal(w->synced, 1);
@@ -321,8 +309,8 @@ static void what_is_no_event_ends_the_stream(void **state)
 	struct reflector_stats stats;
 
 	sync(w);
-	assert_false(
-		fake_kube_part(fake_kube_first(w->client), FRAME_OBJECT, "{\"type\":\"ODD\"}"));
+	assert_false(fake_kube_part(fake_kube_first(w->kube.client), FRAME_OBJECT,
+				    "{\"type\":\"ODD\"}"));
 	reflector_stats(w->reflector, &stats);
 	assert_int_equal(stats.last_error.kind, ERROR_INVALID);
 	pass(w);
@@ -340,8 +328,8 @@ static void it_may_be_freed_while_it_watches(void **state)
 	sync(w);
 	reflector_free(w->reflector);
 	w->reflector = NULL;
-	fake_kube_settle(w->client);
-	assert_int_equal(fake_kube_open(w->client), 0);
+	fake_kube_settle(w->kube.client);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 }
 
 int main(void)

@@ -15,11 +15,8 @@
 #define KEYS 64
 
 struct world {
-	struct manual_clock clock;
-	struct loop *loop;
-	struct kube_client *client;
+	struct fake_kube_world kube;
 	struct work *work;
-	bool leads;
 
 	/* What the reconciler is to do, and what it was asked. */
 	size_t n_writes;
@@ -28,11 +25,6 @@ struct world {
 	int reconciled[KEYS];
 	int written, refused;
 };
-
-static bool may_send(void *context, int64_t now_us UNUSED)
-{
-	return ((struct world *)context)->leads;
-}
 
 static int reconcile(void *context, uint32_t key, struct work_set *set, struct error *err)
 {
@@ -71,19 +63,15 @@ static int setup(void **state)
 {
 	struct world *w = mem_alloc(sizeof(*w));
 
-	manual_clock_init(&w->clock, USEC_PER_SEC, USEC_PER_SEC);
-	w->loop = loop_new(&w->clock.clock);
-	w->client = fake_kube_new(w->loop);
-	kube_client_set_fence(w->client, may_send, w);
-	w->leads = true;
+	fake_kube_world_init(&w->kube);
 	w->n_writes = 1;
 	w->look_again_us = TIME_NEVER;
-	w->work = work_new(w->client, &(struct work_options){
-					      .name = "test",
-					      .reconcile = reconcile,
-					      .written = written,
-					      .context = w,
-				      });
+	w->work = work_new(w->kube.client, &(struct work_options){
+						   .name = "test",
+						   .reconcile = reconcile,
+						   .written = written,
+						   .context = w,
+					   });
 	*state = w;
 	return 0;
 }
@@ -93,21 +81,14 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	work_free(w->work);
-	kube_client_free(w->client);
-	loop_free(w->loop);
+	fake_kube_world_clear(&w->kube);
 	mem_free(w);
 	return 0;
 }
 
 static void settle(struct world *w)
 {
-	fake_kube_settle(w->client);
-}
-
-static void pass(struct world *w, int64_t us)
-{
-	manual_clock_advance(&w->clock, us);
-	settle(w);
+	fake_kube_settle(w->kube.client);
 }
 
 static void add_and_settle(struct world *w, uint32_t key)
@@ -138,12 +119,12 @@ static void writes_of_a_set_go_one_after_another(void **state)
 		char wanted[64];
 
 		snprintf(wanted, sizeof(wanted), "APPLY resourcequotas a/1-%d", i);
-		assert_int_equal(fake_kube_open(w->client), 1);
-		assert_string_equal(fake_kube_what(fake_kube_first(w->client)), wanted);
-		fake_kube_answer(fake_kube_first(w->client), "{}");
+		assert_int_equal(fake_kube_open(w->kube.client), 1);
+		assert_string_equal(fake_kube_what(fake_kube_first(w->kube.client)), wanted);
+		fake_kube_answer(fake_kube_first(w->kube.client), "{}");
 		settle(w);
 	}
-	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 	assert_int_equal(w->written, 3);
 	assert_int_equal(w->reconciled[1], 1);
 	assert_int_equal(work_depth(w->work), 0);
@@ -158,8 +139,8 @@ static void a_key_added_while_its_set_is_in_flight_comes_again_and_not_before(vo
 	add_and_settle(w, 1);
 	add_and_settle(w, 1);
 	assert_int_equal(w->reconciled[1], 1);
-	assert_int_equal(fake_kube_open(w->client), 1);
-	fake_kube_answer(fake_kube_first(w->client), "{}");
+	assert_int_equal(fake_kube_open(w->kube.client), 1);
+	fake_kube_answer(fake_kube_first(w->kube.client), "{}");
 	settle(w);
 	assert_int_equal(w->reconciled[1], 2);
 }
@@ -171,12 +152,12 @@ static void a_failed_write_ends_the_set_and_backs_off(void **state)
 	w->n_writes = 2;
 	work_start(w->work);
 	add_and_settle(w, 1);
-	fake_kube_fail(fake_kube_first(w->client), ERROR_UNAVAILABLE, 503);
+	fake_kube_fail(fake_kube_first(w->kube.client), ERROR_UNAVAILABLE, 503);
 	settle(w);
-	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 	assert_int_equal(w->refused, 1);
 	assert_int_equal(w->reconciled[1], 1);
-	pass(w, 10 * USEC_PER_MSEC);
+	fake_kube_pass(&w->kube, 10 * USEC_PER_MSEC);
 	assert_int_equal(w->reconciled[1], 2);
 }
 
@@ -191,16 +172,16 @@ static void a_refused_write_does_not_hold_up_those_behind_it(void **state)
 		uint32_t key = (uint32_t)(1 + i);
 
 		add_and_settle(w, key);
-		fake_kube_fail(fake_kube_first(w->client), kinds[i], 422);
+		fake_kube_fail(fake_kube_first(w->kube.client), kinds[i], 422);
 		settle(w);
-		assert_int_equal(fake_kube_open(w->client), 1);
-		fake_kube_answer(fake_kube_first(w->client), "{}");
+		assert_int_equal(fake_kube_open(w->kube.client), 1);
+		fake_kube_answer(fake_kube_first(w->kube.client), "{}");
 		settle(w);
 		assert_int_equal(w->written, i + 1);
 		assert_int_equal(w->reconciled[key], 1);
 		/* It is a failure all the same: tried again. */
 		w->n_writes = 0;
-		pass(w, 10 * USEC_PER_MSEC);
+		fake_kube_pass(&w->kube, 10 * USEC_PER_MSEC);
 		assert_int_equal(w->reconciled[key], 2);
 		w->n_writes = 2;
 	}
@@ -214,16 +195,16 @@ static void failures_back_off_longer_and_longer_and_success_forgets(void **state
 	work_start(w->work);
 	add_and_settle(w, 1);
 	for (int i = 0; i < 6; i++)
-		pass(w, 10 * USEC_PER_MSEC);
+		fake_kube_pass(&w->kube, 10 * USEC_PER_MSEC);
 	assert_in_range(w->reconciled[1], 2, 5);
 	w->fails = false;
 	w->n_writes = 0;
-	pass(w, 60 * USEC_PER_SEC);
+	fake_kube_pass(&w->kube, 60 * USEC_PER_SEC);
 	int before = w->reconciled[1];
 
 	w->fails = true;
 	add_and_settle(w, 1);
-	pass(w, 10 * USEC_PER_MSEC);
+	fake_kube_pass(&w->kube, 10 * USEC_PER_MSEC);
 	assert_int_equal(w->reconciled[1], before + 2);
 }
 
@@ -234,8 +215,8 @@ static void what_is_gone_counts_as_done_where_that_is_fine(void **state)
 	w->missing_is_fine = true;
 	work_start(w->work);
 	add_and_settle(w, 1);
-	fake_kube_fail(fake_kube_first(w->client), ERROR_NOT_FOUND, 404);
-	pass(w, 60 * USEC_PER_SEC);
+	fake_kube_fail(fake_kube_first(w->kube.client), ERROR_NOT_FOUND, 404);
+	fake_kube_pass(&w->kube, 60 * USEC_PER_SEC);
 	assert_int_equal(w->refused, 0);
 	assert_int_equal(w->written, 1);
 	assert_int_equal(w->reconciled[1], 1);
@@ -246,15 +227,15 @@ static void a_decision_is_looked_at_again_when_it_wished(void **state)
 	struct world *w = *state;
 
 	w->n_writes = 0;
-	w->look_again_us = 5 * USEC_PER_SEC;
+	w->look_again_us = loop_now(w->kube.loop) + 4 * USEC_PER_SEC;
 	work_start(w->work);
 	add_and_settle(w, 1);
 	w->look_again_us = TIME_NEVER;
-	pass(w, 3 * USEC_PER_SEC);
+	fake_kube_pass(&w->kube, 3 * USEC_PER_SEC);
 	assert_int_equal(w->reconciled[1], 1);
-	pass(w, USEC_PER_SEC);
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
 	assert_int_equal(w->reconciled[1], 2);
-	pass(w, 60 * USEC_PER_SEC);
+	fake_kube_pass(&w->kube, 60 * USEC_PER_SEC);
 	assert_int_equal(w->reconciled[1], 2);
 }
 
@@ -267,10 +248,10 @@ static void a_bounded_number_of_sets_is_in_flight(void **state)
 	for (uint32_t key = 0; key < KEYS; key++)
 		work_add(w->work, key);
 	settle(w);
-	assert_int_equal(fake_kube_open(w->client), 16);
-	while (fake_kube_open(w->client)) {
-		assert_true(fake_kube_open(w->client) <= 16);
-		fake_kube_answer(fake_kube_first(w->client), "{}");
+	assert_int_equal(fake_kube_open(w->kube.client), 16);
+	while (fake_kube_open(w->kube.client)) {
+		assert_true(fake_kube_open(w->kube.client) <= 16);
+		fake_kube_answer(fake_kube_first(w->kube.client), "{}");
 		settle(w);
 	}
 	for (uint32_t key = 0; key < KEYS; key++)
@@ -283,15 +264,15 @@ static void a_write_that_the_fence_refuses_keeps_its_key(void **state)
 	struct world *w = *state;
 
 	work_start(w->work);
-	w->leads = false;
+	w->kube.leads = false;
 	add_and_settle(w, 1);
-	assert_int_equal(fake_kube_open(w->client), 0);
-	assert_int_equal(fake_kube_fenced(w->client), 1);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
+	assert_int_equal(fake_kube_fenced(w->kube.client), 1);
 	work_stop(w->work);
-	w->leads = true;
+	w->kube.leads = true;
 	work_start(w->work);
-	pass(w, USEC_PER_SEC);
-	assert_int_equal(fake_kube_open(w->client), 1);
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	assert_int_equal(fake_kube_open(w->kube.client), 1);
 }
 
 static void a_stop_lets_go_of_sets_and_nothing_of_them_is_written_any_more(void **state)
@@ -303,9 +284,9 @@ static void a_stop_lets_go_of_sets_and_nothing_of_them_is_written_any_more(void 
 	add_and_settle(w, 1);
 	add_and_settle(w, 2);
 	work_stop(w->work);
-	pass(w, 60 * USEC_PER_SEC);
-	assert_int_equal(fake_kube_open(w->client), 0);
-	assert_int_equal(fake_kube_made(w->client), 2);
+	fake_kube_pass(&w->kube, 60 * USEC_PER_SEC);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
+	assert_int_equal(fake_kube_made(w->kube.client), 2);
 	assert_int_equal(w->written + w->refused, 0);
 }
 
@@ -319,8 +300,8 @@ static void a_start_after_a_stop_takes_the_same_keys_again(void **state)
 	work_start(w->work); /* before the cancelled request has ended */
 	add_and_settle(w, 1);
 	assert_int_equal(w->reconciled[1], 2);
-	assert_int_equal(fake_kube_open(w->client), 1);
-	fake_kube_answer(fake_kube_first(w->client), "{}");
+	assert_int_equal(fake_kube_open(w->kube.client), 1);
+	fake_kube_answer(fake_kube_first(w->kube.client), "{}");
 	settle(w);
 	assert_int_equal(w->written, 1);
 }
@@ -336,7 +317,7 @@ static void it_may_be_freed_with_sets_in_flight(void **state)
 	work_free(w->work);
 	w->work = NULL;
 	settle(w);
-	assert_int_equal(fake_kube_open(w->client), 0);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
 }
 
 static void a_dropped_key_does_not_come_again(void **state)
@@ -346,8 +327,8 @@ static void a_dropped_key_does_not_come_again(void **state)
 	work_start(w->work);
 	add_and_settle(w, 1);
 	work_drop(w->work, 1);
-	fake_kube_fail(fake_kube_first(w->client), ERROR_UNAVAILABLE, 0);
-	pass(w, 60 * USEC_PER_SEC);
+	fake_kube_fail(fake_kube_first(w->kube.client), ERROR_UNAVAILABLE, 0);
+	fake_kube_pass(&w->kube, 60 * USEC_PER_SEC);
 	assert_int_equal(w->reconciled[1], 1);
 	assert_int_equal(work_depth(w->work), 0);
 }
@@ -358,14 +339,14 @@ static void idle_time_is_no_lack_of_progress(void **state)
 	int64_t now;
 
 	work_start(w->work);
-	pass(w, 3600 * USEC_PER_SEC);
+	fake_kube_pass(&w->kube, 3600 * USEC_PER_SEC);
 	assert_false(work_due(w->work));
 	work_add(w->work, 1);
-	now = loop_now(w->loop);
+	now = loop_now(w->kube.loop);
 	assert_true(work_due(w->work));
 	assert_int_equal(work_last_progress_us(w->work), now);
 	settle(w);
-	pass(w, 10 * USEC_PER_SEC);
+	fake_kube_pass(&w->kube, 10 * USEC_PER_SEC);
 	work_add(w->work, 1);
 	assert_true(work_due(w->work));
 	assert_int_equal(work_last_progress_us(w->work), now);
