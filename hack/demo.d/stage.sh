@@ -37,7 +37,7 @@ ask_for_cluster() {
 KUBECONFIG is set: the demo would use the cluster of context "$(kubectl config current-context)".
 
 It needs      cluster-admin, Kubernetes 1.33 or newer, and nodes that offer GPUs with labels that tell their memory.
-It makes      CRD gpumemoryquotas.gpuqos.io, three admission policies, ClusterRole and binding gpuqos-controller,
+It makes      CRD gpumemoryquotas.gpuqos.io, three admission policies, three ClusterRoles and a binding,
               namespaces $system, $chat and $research, and in them
               a few pods that ask for GPUs and do nothing ($image). No nodes.
 It removes    all of that at its end, unless KEEP=1.
