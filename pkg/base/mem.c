@@ -79,6 +79,13 @@ void mem_wipe(void *block, size_t len)
 		explicit_bzero(block, len);
 }
 
+void mem_free_secret(char *text)
+{
+	if (text)
+		mem_wipe(text, strlen(text));
+	mem_free(text);
+}
+
 /* The pointer is copied in and out, since the caller's has another type than void *. */
 void mem_grow(void **array, size_t *capacity, size_t want, size_t size)
 {

@@ -28,6 +28,9 @@ void mem_free(void *block);
  */
 void mem_wipe(void *block, size_t len);
 
+/* Wipes a terminated text and releases it. Accepts NULL. */
+void mem_free_secret(char *text);
+
 /*
  * For CLEANUP(mem_free) on a pointer to anything; copied, since a char * may not be read as a void
  * *.

@@ -89,13 +89,11 @@ static void pool_destroy(struct http_pool *pool)
 	loop_timer_clear(&pool->again);
 	if (pool->key.data)
 		mem_wipe(pool->key.data, pool->key.len);
-	if (pool->proxy_url)
-		mem_wipe(pool->proxy_url, strlen(pool->proxy_url));
 	mem_free(pool->ca.data);
 	mem_free(pool->cert.data);
 	mem_free(pool->key.data);
 	mem_free(pool->server_name);
-	mem_free(pool->proxy_url);
+	mem_free_secret(pool->proxy_url);
 	mem_free(pool);
 }
 

@@ -163,10 +163,8 @@ int call_pack(struct http_call *call, const struct http_request *request, struct
 
 void call_unpack(struct http_call *call)
 {
-	for (size_t i = 0; i < call->n_headers; i++) {
-		mem_wipe(call->headers[i].data, strlen(call->headers[i].data));
-		mem_free(call->headers[i].data);
-	}
+	for (size_t i = 0; i < call->n_headers; i++)
+		mem_free_secret(call->headers[i].data);
 	mem_free(call->headers);
 	mem_free(call->connect_to);
 	mem_free(call->renamed_url);

@@ -161,20 +161,13 @@ int kube_config_load(const struct kube_config_options *options, struct kube_conf
 	return 0;
 }
 
-static void free_secret(char *text)
-{
-	if (text)
-		mem_wipe(text, strlen(text));
-	mem_free(text);
-}
-
 static void exec_clear(struct kube_exec *exec)
 {
 	for (size_t i = 0; i < exec->n_args; i++)
 		mem_free(exec->args[i]);
 	for (size_t i = 0; i < exec->n_env; i++) {
 		mem_free(exec->env[i].name);
-		free_secret(exec->env[i].value);
+		mem_free_secret(exec->env[i].value);
 	}
 	mem_free(exec->args);
 	mem_free(exec->env);
@@ -191,18 +184,18 @@ void kube_config_free(struct kube_config *config)
 	mem_free(config->origin);
 	mem_free(config->server);
 	mem_free(config->server_name);
-	free_secret(config->proxy_url);
+	mem_free_secret(config->proxy_url);
 	mem_free(config->namespace);
 	mem_free(config->ca_pem);
 	mem_free(config->ca_file);
 	mem_free(config->cert_pem);
 	mem_free(config->cert_file);
-	free_secret(config->key_pem);
+	mem_free_secret(config->key_pem);
 	mem_free(config->key_file);
-	free_secret(config->token);
+	mem_free_secret(config->token);
 	mem_free(config->token_file);
 	mem_free(config->username);
-	free_secret(config->password);
+	mem_free_secret(config->password);
 	exec_clear(&config->exec);
 	mem_free(config->as);
 	mem_free(config->as_uid);

@@ -41,20 +41,13 @@ struct kube_credentials {
 	int64_t answered_us; /* monotonic */
 };
 
-static void wipe_free(char **text)
-{
-	if (*text)
-		mem_wipe(*text, strlen(*text));
-	mem_free(*text);
-	*text = NULL;
-}
-
 static void material_clear(struct material *material)
 {
-	wipe_free(&material->ca);
-	wipe_free(&material->cert);
-	wipe_free(&material->key);
-	wipe_free(&material->authorization);
+	mem_free_secret(material->ca);
+	mem_free_secret(material->cert);
+	mem_free_secret(material->key);
+	mem_free_secret(material->authorization);
+	*material = (struct material){0};
 }
 DEFINE_CLEAR(struct material, material_clear)
 

@@ -224,10 +224,8 @@ static char **make_env(const struct kube_exec *exec, const char *info)
 
 static void free_env(char **env)
 {
-	for (char **entry = env; *entry; entry++) {
-		mem_wipe(*entry, strlen(*entry));
-		mem_free(*entry);
-	}
+	for (char **entry = env; *entry; entry++)
+		mem_free_secret(*entry);
 	mem_free(env);
 }
 

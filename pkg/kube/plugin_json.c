@@ -140,12 +140,8 @@ int kube_plugin_parse(struct str output, const char *version, struct kube_plugin
 
 void kube_plugin_answer_clear(struct kube_plugin_answer *answer)
 {
-	char *secrets[] = {answer->token, answer->cert_pem, answer->key_pem};
-
-	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++) {
-		if (secrets[i])
-			mem_wipe(secrets[i], strlen(secrets[i]));
-		mem_free(secrets[i]);
-	}
+	mem_free_secret(answer->token);
+	mem_free_secret(answer->cert_pem);
+	mem_free_secret(answer->key_pem);
 	*answer = (struct kube_plugin_answer){0};
 }

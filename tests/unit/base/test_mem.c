@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,24 @@ static void wiping_zeroes(void **state UNUSED)
 	for (size_t i = 0; i < sizeof(secret); i++)
 		assert_int_equal(secret[i], 0);
 	mem_wipe(NULL, 0);
+}
+
+/* What was released may not be read, but the kernel can say what stands there. */
+static void a_secret_is_wiped_before_it_is_released(void **state UNUSED)
+{
+	static const char text[] = "Bearer a-token-of-some-length-behind-what-the-heap-overwrites";
+	char *secret = mem_strdup(text), left[sizeof(text)] = "";
+	uintptr_t address = (uintptr_t)secret;
+	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, left, sizeof(left), (off_t)address), sizeof(left));
+	assert_string_equal(left, text);
+	mem_free_secret(secret);
+	assert_int_equal(pread(fd, left, sizeof(left), (off_t)address), sizeof(left));
+	assert_memory_not_equal(left + 32, text + 32, sizeof(text) - 33);
+	close(fd);
+	mem_free_secret(NULL);
 }
 
 static void growing_doubles_and_keeps_what_was_there(void **state UNUSED)
@@ -147,6 +166,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_a_block_too),
 		cmocka_unit_test(copies_are_terminated),
 		cmocka_unit_test(wiping_zeroes),
+		cmocka_unit_test(a_secret_is_wiped_before_it_is_released),
 		cmocka_unit_test(growing_doubles_and_keeps_what_was_there),
 		cmocka_unit_test(owners_release_and_hand_over),
 		cmocka_unit_test(asking_for_too_much_ends_the_program_with_one_line),
