@@ -36,6 +36,12 @@ WATCH, INITIAL, LIST = "watch=true", "sendInitialEvents=true", "limit=500"
 STATE = "resourcequotas|limitranges|gpumemoryquotas|namespaces/[^/?]*[?]"
 
 
+def show(request, text):
+    """A figure for who reads the log of the suite, which pytest would keep to itself."""
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(f"\n    {text}", flush=True)
+
+
 def sanitized_bin():
     return pathlib.Path(os.environ.get("GPUQOS_ASAN_BIN", ROOT / "build" / "asan" / "bin"))
 

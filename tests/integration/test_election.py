@@ -24,7 +24,7 @@ sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "fault")]
 from cluster import MERGE, Cluster, NotYet, wait_for
 from controller import SYSTEM, install
 from gpus import Namespace
-from harness import SHORT_LEASE, SOAK, STATE, Proxy, Replica, is_lease, is_write, of_replica
+from harness import SHORT_LEASE, SOAK, STATE, Proxy, Replica, is_lease, is_write, of_replica, show
 
 ROUNDS = 100 if SOAK else 5
 DURATION, DEADLINE = 3, 2  # of SHORT_LEASE, seconds
@@ -215,19 +215,13 @@ def stop_and_resume(pair, limit):
     return took, woke, leader
 
 
-def show(text):
-    """A figure for who reads the log of the suite."""
-    print(text)
-    sys.stdout.flush()
-
-
-def check_rounds(pair, rounds, limit):
+def check_rounds(request, pair, rounds, limit):
     mark = pair.cluster.audit_mark()
     with Load(pair.cluster):
         results = [stop_and_resume(pair, limit) for _ in range(rounds)]
     audit = Audit(pair.cluster, pair.replicas, mark)
     times = [took for took, _, _ in results]
-    show(f"{rounds} takeovers after SIGSTOP: min {min(times):.2f} s, median {statistics.median(times):.2f} s, "
+    show(request, f"{rounds} takeovers after SIGSTOP: min {min(times):.2f} s, median {statistics.median(times):.2f} s, "
          f"max {max(times):.2f} s; {len(audit.late())} late writes, {len(audit.overlaps())} overlaps")
     assert audit.overlaps() == [] and audit.late() == []
     assert len(audit.terms) >= rounds
@@ -240,20 +234,20 @@ def check_rounds(pair, rounds, limit):
         replica.assert_sane()
 
 
-def test_who_is_stopped_is_followed_and_writes_nothing_when_it_goes_on(pair):
-    check_rounds(pair, ROUNDS, DURATION + GRACE)
+def test_who_is_stopped_is_followed_and_writes_nothing_when_it_goes_on(request, pair):
+    check_rounds(request, pair, ROUNDS, DURATION + GRACE)
 
 
 @pytest.mark.skipif(not SOAK, reason="takes as long as a default lease")
-def test_the_same_with_the_default_timings(cluster, tmp_path):
+def test_the_same_with_the_default_timings(request, cluster, tmp_path):
     pair = Pair(cluster, tmp_path, "--leader-elect")
     try:
-        check_rounds(pair, 2, 15 + GRACE)
+        check_rounds(request, pair, 2, 15 + GRACE)
     finally:
         pair.kill()
 
 
-def test_who_is_asked_to_stop_hands_over_at_once(pair):
+def test_who_is_asked_to_stop_hands_over_at_once(request, pair):
     cluster, times = pair.cluster, []
     for _ in range(ROUNDS):
         leader, other = pair.leader()
@@ -270,7 +264,7 @@ def test_who_is_asked_to_stop_hands_over_at_once(pair):
         assert patched and patched[-1] < freed[-1], "the label goes before the Lease"
         wait_for(lambda: pair.labelled() == [other.name], "the label has moved")
         leader.start()
-    show(f"{ROUNDS} takeovers after SIGTERM: min {min(times):.2f} s, median {statistics.median(times):.2f} s, "
+    show(request, f"{ROUNDS} takeovers after SIGTERM: min {min(times):.2f} s, median {statistics.median(times):.2f} s, "
          f"max {max(times):.2f} s")
     assert max(times) < GRACE
     for replica in pair.replicas:
@@ -349,7 +343,7 @@ def test_client_go_and_we_follow_each_other_on_one_lease(pair, tmp_path):
 NAMESPACES = 24
 
 
-def test_work_that_is_queued_when_the_lease_is_lost_is_not_written(cluster, tmp_path):
+def test_work_that_is_queued_when_the_lease_is_lost_is_not_written(request, cluster, tmp_path):
     proxy = Proxy(cluster, tmp_path / "proxy")
     replica = Replica(cluster, tmp_path / "replica", *SHORT_LEASE, proxy=proxy).start()
     spaces = [Namespace.make(cluster, "queued") for _ in range(NAMESPACES)]
@@ -377,7 +371,7 @@ def test_work_that_is_queued_when_the_lease_is_lost_is_not_written(cluster, tmp_
         # Nobody else can lead before this.
         free = audit.renewed(replica) + DURATION
         late = [when - free for when in audit.writes(replica) if when > free]
-        show(f"{int(waits)} keys waited when the lease was lost, {len(unwritten)} of {NAMESPACES} quotas stayed "
+        show(request, f"{int(waits)} keys waited when the lease was lost, {len(unwritten)} of {NAMESPACES} quotas stayed "
              f"unwritten; {len(audit.writes(replica))} writes before, {len(late)} after")
         assert late == []
         proxy.rules()

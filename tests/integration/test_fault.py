@@ -20,7 +20,7 @@ TESTS = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "fault")]
 from cluster import Cluster, NotYet, wait_for
 from controller import install
-from harness import INITIAL, LIST, SOAK, STATE, WATCH, Proxy, Replica, Scenario
+from harness import INITIAL, LIST, SOAK, STATE, WATCH, Proxy, Replica, Scenario, show
 
 SEED = int(os.environ.get("GPUQOS_SEED", "1"))
 SAMPLE = 6
@@ -190,7 +190,7 @@ def test_after_a_fault_the_state_is_that_of_a_clean_run(fault, cluster, proxy, r
 
 
 @pytest.mark.skipif(not SOAK, reason="takes as long as a dead line may go unnoticed")
-def test_a_line_that_died_without_a_word_is_found_in_time(cluster, proxy, replica, clean):
+def test_a_line_that_died_without_a_word_is_found_in_time(request, cluster, proxy, replica, clean):
     scenario = Scenario(cluster, "half-open")
     scenario.begin()
     scenario.wait_settled()
@@ -200,7 +200,7 @@ def test_a_line_that_died_without_a_word_is_found_in_time(cluster, proxy, replic
     scenario.finish()
     scenario.wait_equal(clean)
     took = time.monotonic() - begun
-    print(f"half-open connections were found, and all was caught up, {took:.1f} s after they died")
+    show(request, f"half-open connections were found, and all was caught up, {took:.1f} s after they died")
     assert took < HALF_OPEN
     finish(scenario, clean, replica)
 

@@ -16,7 +16,7 @@ TESTS = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "fault")]
 from cluster import Cluster, NotYet, wait_for
 from controller import install
-from harness import SHORT_LEASE, SOAK, Proxy, Replica, Scenario, difference
+from harness import SHORT_LEASE, SOAK, Proxy, Replica, Scenario, difference, show
 
 SEED = int(os.environ.get("GPUQOS_SEED", "1"))
 SAMPLE = 4
@@ -111,10 +111,11 @@ def moments(count):
     return every if SOAK else random.Random(SEED).sample(every, SAMPLE)
 
 
-def test_whichever_write_it_dies_at_the_state_is_that_of_a_clean_run(cluster, proxy, replica, clean):
+def test_whichever_write_it_dies_at_the_state_is_that_of_a_clean_run(request, cluster, proxy, replica, clean):
     tried = moments(clean[1])
     killed = sum(run_killed(number, moment, WRITES, cluster, proxy, replica, clean) for number, moment in tried)
-    print(f"{killed} kills at {len(tried)} moments before and after the {clean[1]} writes of the scenario; all converged")
+    show(request, f"{killed} kills at {len(tried)} moments before and after the {clean[1]} writes of the scenario; "
+         "all converged")
     assert killed >= len(tried) * (0.7 if SOAK else 1)
 
 
