@@ -12,7 +12,7 @@
 
 static void blanks_at_the_ends_are_cut(void **state UNUSED)
 {
-	static const struct {
+	const struct {
 		struct str text, trimmed;
 	} rows[] = {
 		{STR("a"), STR("a")},     {STR(" \ta b\t "), STR("a b")},
