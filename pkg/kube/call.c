@@ -77,7 +77,7 @@ static int on_headers(void *context, const struct http_response *response, struc
 		buf_init(&call->answer, LIMIT_HTTP_ERROR_BODY);
 		return 0;
 	}
-	if (!is_json && !call->protobuf && response->content_type.len)
+	if (!is_json && !call->protobuf && !str_empty(response->content_type))
 		return error_set(err, ERROR_INVALID,
 				 "answer of type \"%.*s\": is this a Kubernetes API server?",
 				 STR_ARGS(response->content_type));

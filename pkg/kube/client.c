@@ -130,7 +130,7 @@ static int dispatch(struct kube_call *call, struct error *err)
 		return -1;
 	list_unlink(&call->entry);
 	kube_pool_add(pool, call);
-	if (call_send(call, &identity, err))
+	if (call_send(call, &identity, err) < 0)
 		return -1;
 	/* http has its own deadline for all but streams, of which it knows only silence. */
 	if (call->verb == KUBE_STREAM)
@@ -164,7 +164,7 @@ static void on_credentials(void *context)
 	list_for_each_safe(it, &client->waiting) {
 		struct kube_call *call = container_of(it, struct kube_call, entry);
 
-		if (call->stop.kind == ERROR_NONE && dispatch(call, &err))
+		if (call->stop.kind == ERROR_NONE && dispatch(call, &err) < 0)
 			fail_later(call, &err);
 	}
 }
@@ -174,7 +174,7 @@ static int prepare(struct kube_call *call, const struct kube_request *request, s
 	CLEANUP(buf_clear) struct buf path;
 
 	buf_init(&path, LIMIT_HTTP_URL);
-	if (kube_request_path(request, &path, err))
+	if (kube_request_path(request, &path, err) < 0)
 		return -1;
 	call->path = buf_take(&path);
 	buf_init(&call->body, LIMIT_JSON_OUTPUT);
@@ -205,7 +205,7 @@ struct kube_call *kube_send(struct kube_client *client, enum kube_channel channe
 	call->due_us = call->begin_us + timeout_us;
 	loop_timer_init(&call->timer, client->loop, "kube call", kube_call_timer, call);
 	list_append(&client->waiting, &call->entry);
-	if (prepare(call, &limited, &err) || dispatch(call, &err))
+	if (prepare(call, &limited, &err) < 0 || dispatch(call, &err) < 0)
 		fail_later(call, &err);
 	return call;
 }

@@ -38,33 +38,33 @@ static int add_file(struct files *files, const char *path, struct error *err)
 {
 	char *text;
 	size_t len;
-	int result;
+	int r;
 
 	if (files->n == LIMIT_KUBECONFIG_FILES)
 		return error_set(err, ERROR_LIMIT, "KUBECONFIG: more than %d files",
 				 LIMIT_KUBECONFIG_FILES);
-	if (kube_read_file(path, LIMIT_YAML_DOCUMENT, &text, &len, err))
+	if (kube_read_file(path, LIMIT_YAML_DOCUMENT, &text, &len, err) < 0)
 		return -1;
-	result = kubeconfig_parse(path, (struct str){text, len}, &files->items[files->n], err);
+	r = kubeconfig_parse(path, (struct str){text, len}, &files->items[files->n], err);
 	mem_wipe(text, len);
 	mem_free(text);
-	if (result == 0)
+	if (r == 0)
 		files->n++;
-	return result;
+	return r;
 }
 
 static int add_list(struct files *files, const char *list, struct error *err)
 {
 	struct str head, tail = str_from(list);
 
-	while (tail.len) {
+	while (!str_empty(tail)) {
 		CLEANUP(mem_free) char *path = NULL;
 
 		str_split(tail, ':', &head, &tail);
-		if (!head.len)
+		if (str_empty(head))
 			continue;
 		path = mem_strndup(head.data, head.len);
-		if (access(path, F_OK) == 0 && add_file(files, path, err))
+		if (access(path, F_OK) == 0 && add_file(files, path, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -100,7 +100,7 @@ static char *pod_namespace(const char *dir)
 	CLEANUP(mem_free) char *text = NULL;
 	size_t len = 0;
 
-	if (kube_read_file(path, LIMIT_NAME + 1, &text, &len, NULL))
+	if (kube_read_file(path, LIMIT_NAME + 1, &text, &len, NULL) < 0)
 		return mem_strdup("default");
 	while (len && (text[len - 1] == '\n' || text[len - 1] == ' '))
 		len--;
@@ -146,12 +146,12 @@ int kube_config_load(const struct kube_config_options *options, struct kube_conf
 	CLEANUP(mem_free) char *list = NULL;
 
 	if (options->path) {
-		if (add_file(&files, options->path, err))
+		if (add_file(&files, options->path, err) < 0)
 			return -1;
 		return kubeconfig_resolve(files.items, files.n, options->context, ret_config, err);
 	}
 	list = default_list(options);
-	if (add_list(&files, list, err))
+	if (add_list(&files, list, err) < 0)
 		return -1;
 	if (files.n)
 		return kubeconfig_resolve(files.items, files.n, options->context, ret_config, err);

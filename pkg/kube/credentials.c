@@ -114,7 +114,7 @@ static int load_authorization(const struct kube_credentials *credentials, char *
 	CLEANUP(mem_free) char *token = NULL;
 
 	if (load(&token, config->token_file ? NULL : config->token, config->token_file, LIMIT_TOKEN,
-		 err))
+		 err) < 0)
 		return -1;
 	if (!token && credentials->answer.token)
 		token = mem_strdup(credentials->answer.token);
@@ -140,8 +140,9 @@ static int load_certificate(const struct kube_credentials *credentials, struct m
 	const struct kube_config *config = credentials->config;
 	int64_t from, to;
 
-	if (load(&material->cert, config->cert_pem, config->cert_file, LIMIT_CERTIFICATE, err) ||
-	    load(&material->key, config->key_pem, config->key_file, LIMIT_CERTIFICATE, err))
+	if (load(&material->cert, config->cert_pem, config->cert_file, LIMIT_CERTIFICATE, err) <
+		    0 ||
+	    load(&material->key, config->key_pem, config->key_file, LIMIT_CERTIFICATE, err) < 0)
 		return -1;
 	if (!material->cert && credentials->answer.cert_pem) {
 		material->cert = mem_strdup(credentials->answer.cert_pem);
@@ -149,8 +150,8 @@ static int load_certificate(const struct kube_credentials *credentials, struct m
 	}
 	if (!material->cert)
 		return 0;
-	if (!http_certificate_check(str_from(material->cert), str_from(material->key), &from, &to,
-				    err))
+	if (http_certificate_check(str_from(material->cert), str_from(material->key), &from, &to,
+				   err) == 0)
 		return 0;
 	if (config->cert_file)
 		return error_wrap(err, "%s", config->cert_file);
@@ -188,9 +189,9 @@ static int build(struct kube_credentials *credentials, struct error *err)
 	const struct kube_config *config = credentials->config;
 	CLEANUP(material_clear) struct material fresh = {0};
 
-	if (load(&fresh.ca, config->ca_pem, config->ca_file, LIMIT_CERTIFICATE, err) ||
-	    load_certificate(credentials, &fresh, err) ||
-	    load_authorization(credentials, &fresh.authorization, err))
+	if (load(&fresh.ca, config->ca_pem, config->ca_file, LIMIT_CERTIFICATE, err) < 0 ||
+	    load_certificate(credentials, &fresh, err) < 0 ||
+	    load_authorization(credentials, &fresh.authorization, err) < 0)
 		return -1;
 	replace(credentials, &fresh);
 	return 0;
@@ -213,7 +214,7 @@ static void refresh(struct kube_credentials *credentials)
 	struct error err = {0};
 
 	credentials->read_us = loop_now(credentials->loop);
-	if (build(credentials, &err)) {
+	if (build(credentials, &err) < 0) {
 		fail(credentials, &err);
 		return;
 	}
@@ -267,7 +268,7 @@ static void run_plugin(struct kube_credentials *credentials)
 	if (credentials->plugin || loop_now(credentials->loop) < credentials->retry_us)
 		return;
 	if (kube_plugin_start(credentials->loop, credentials->config, &handler,
-			      &credentials->plugin, &err))
+			      &credentials->plugin, &err) < 0)
 		fail(credentials, &err);
 }
 

@@ -53,16 +53,16 @@ int kube_read_file(const char *path, size_t max, char **ret_text, size_t *ret_le
 		   struct error *err)
 {
 	struct reader reader = {.path = path};
-	int result;
+	int r;
 
 	reader.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (reader.fd < 0)
 		return error_set_errno(err, errno, "%s", path);
-	result = make_room(&reader, max, err);
-	if (result == 0)
-		result = read_all(&reader, err);
+	r = make_room(&reader, max, err);
+	if (r == 0)
+		r = read_all(&reader, err);
 	close(reader.fd);
-	if (result == 0) {
+	if (r == 0) {
 		*ret_text = reader.text;
 		*ret_len = reader.len;
 		return 0;

@@ -150,8 +150,9 @@ int kubeconfig_parse(const char *path, struct str text, struct kubeconfig_file *
 		*ret_file = file;
 		return 0;
 	}
-	if (yaml_to_json(text, &file.json, err) ||
-	    json_decode(&document_schema, buf_str(&file.json), &file.arena, &file.document, err)) {
+	if (yaml_to_json(text, &file.json, err) < 0 ||
+	    json_decode(&document_schema, buf_str(&file.json), &file.arena, &file.document, err) <
+		    0) {
 		kubeconfig_file_clear(&file);
 		return error_wrap(err, "%s", path);
 	}
@@ -166,7 +167,7 @@ static void wipe_keys(const struct wire_list *users)
 	wire_for_each(const struct kubeconfig_named_user, named, *users) {
 		struct str key = named->user.key_data;
 
-		if (key.len)
+		if (!str_empty(key))
 			mem_wipe((void *)(uintptr_t)key.data, key.len);
 	}
 }

@@ -27,7 +27,7 @@ static void add_encoded(struct buf *path, struct str text, const char *also)
 /* As apimachinery's IsValidPathSegmentName(), and a name that no object can have. */
 static int add_segment(struct buf *path, const char *what, struct str name, struct error *err)
 {
-	bool bad = name.len == 0 || name.len > LIMIT_NAME || str_equal(name, STR(".")) ||
+	bool bad = str_empty(name) || name.len > LIMIT_NAME || str_equal(name, STR(".")) ||
 		   str_equal(name, STR(".."));
 
 	for (size_t i = 0; i < name.len && !bad; i++)
@@ -48,7 +48,7 @@ struct query {
 
 static void query_add(struct query *query, const char *key, struct str value)
 {
-	if (value.len == 0)
+	if (str_empty(value))
 		return;
 	buf_add_char(query->path, query->begun ? '&' : '?');
 	query->begun = true;
@@ -78,7 +78,7 @@ static void add_list(struct query *query, const struct kube_request *request)
 	query_add_number(query, "limit", request->limit);
 	query_add(query, "continue", request->continue_token);
 	/* A token carries the version; with both the server answers 400. */
-	if (request->continue_token.len == 0)
+	if (str_empty(request->continue_token))
 		query_add(query, "resourceVersion", request->resource_version);
 }
 
@@ -146,7 +146,7 @@ static void add_query(struct buf *path, const struct kube_request *request)
 /* Whether the verb is about one object, about all, or, as a create, about either. */
 static int check_name(const struct kube_request *request, struct error *err)
 {
-	bool has_name = request->name.len > 0;
+	bool has_name = !str_empty(request->name);
 
 	switch (request->verb) {
 	case KUBE_LIST:
@@ -179,15 +179,15 @@ static int add_object(struct buf *path, const struct kube_request *request, stru
 		buf_printf(path, "/apis/%s/%s", type->group, type->version);
 	else
 		buf_printf(path, "/api/%s", type->version);
-	if (request->namespace.len && !type->namespaced)
+	if (!str_empty(request->namespace) && !type->namespaced)
 		return error_set(err, ERROR_INVALID, "has no namespaces");
-	if (type->namespaced && (request->namespace.len || !is_collection)) {
+	if (type->namespaced && (!str_empty(request->namespace) || !is_collection)) {
 		buf_add_cstr(path, "/namespaces");
-		if (add_segment(path, "namespace", request->namespace, err))
+		if (add_segment(path, "namespace", request->namespace, err) < 0)
 			return -1;
 	}
 	buf_printf(path, "/%s", type->plural);
-	if (request->name.len && add_segment(path, "name", request->name, err))
+	if (!str_empty(request->name) && add_segment(path, "name", request->name, err) < 0)
 		return -1;
 	if (request->subresource)
 		buf_printf(path, "/%s", request->subresource);
@@ -198,7 +198,7 @@ int kube_request_path(const struct kube_request *request, struct buf *ret_path, 
 {
 	size_t before = ret_path->len;
 
-	if (check_name(request, err) || add_object(ret_path, request, err)) {
+	if (check_name(request, err) < 0 || add_object(ret_path, request, err) < 0) {
 		ret_path->len = before;
 		return error_wrap(err, "%s", request->type->plural);
 	}

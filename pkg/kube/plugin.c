@@ -107,7 +107,7 @@ static void quote_stderr(const struct kube_plugin *plugin, struct error *err)
 	struct str text = buf_str(&plugin->err.text);
 	size_t len = 0;
 
-	while (text.len && (unsigned char)text.data[text.len - 1] <= ' ')
+	while (!str_empty(text) && (unsigned char)text.data[text.len - 1] <= ' ')
 		text.len--;
 	if (text.len > sizeof(quote) - 1) {
 		text.data += text.len - (sizeof(quote) - 1);
@@ -153,7 +153,7 @@ static void on_exit_of(void *context, int fd UNUSED, unsigned int events UNUSED)
 	struct kube_plugin *plugin = context;
 	struct kube_plugin_answer answer = {0};
 	struct error err = {0};
-	int status = 0, result;
+	int status = 0, r;
 
 	if (waitpid(plugin->pid, &status, WNOHANG) != plugin->pid)
 		return;
@@ -164,8 +164,8 @@ static void on_exit_of(void *context, int fd UNUSED, unsigned int events UNUSED)
 		on_stderr(plugin, plugin->err.fd, LOOP_READ);
 	loop_fd_free(TAKE(plugin->exit_watch));
 	loop_timer_clear(&plugin->limit);
-	result = conclude(plugin, status, &answer, &err);
-	plugin->handler.fn(plugin->handler.context, result ? NULL : &answer, result ? &err : NULL);
+	r = conclude(plugin, status, &answer, &err);
+	plugin->handler.fn(plugin->handler.context, r < 0 ? NULL : &answer, r < 0 ? &err : NULL);
 	kube_plugin_answer_clear(&answer);
 }
 
@@ -246,7 +246,7 @@ static int spawn(struct kube_plugin *plugin, int out, int err, char **env)
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, defaults;
-	int result;
+	int r;
 
 	sigemptyset(&none);
 	sigemptyset(&defaults);
@@ -262,36 +262,36 @@ static int spawn(struct kube_plugin *plugin, int out, int err, char **env)
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
 						      POSIX_SPAWN_SETSIGDEF);
-	result = posix_spawnp(&plugin->pid, args[0], &actions, &attributes, args, env);
+	r = posix_spawnp(&plugin->pid, args[0], &actions, &attributes, args, env);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
-	if (result)
+	if (r != 0)
 		plugin->pid = 0;
-	return result;
+	return r;
 }
 
 static int spawn_piped(struct kube_plugin *plugin, char **env, struct error *err)
 {
 	const struct kube_exec *exec = &plugin->config->exec;
-	int out[2], errs[2], result;
+	int out[2], errs[2], r;
 
 	if (pipe2(out, O_CLOEXEC) < 0)
 		return error_set_errno(err, errno, "pipe");
 	if (pipe2(errs, O_CLOEXEC) < 0) {
-		result = errno;
+		r = errno;
 		close(out[0]);
 		close(out[1]);
-		return error_set_errno(err, result, "pipe");
+		return error_set_errno(err, r, "pipe");
 	}
 	plugin->out.fd = out[0];
 	plugin->err.fd = errs[0];
-	result = spawn(plugin, out[1], errs[1], env);
+	r = spawn(plugin, out[1], errs[1], env);
 	close(out[1]);
 	close(errs[1]);
-	if (result == 0)
+	if (r == 0)
 		return 0;
-	error_set_errno(err, result, "credential plugin %s", exec->command);
-	if (result == ENOENT && exec->install_hint)
+	error_set_errno(err, r, "credential plugin %s", exec->command);
+	if (r == ENOENT && exec->install_hint)
 		error_set(err, ERROR_SYSTEM, "%s; %s", err->message, exec->install_hint);
 	return -1;
 }
@@ -338,16 +338,16 @@ int kube_plugin_start(struct loop *loop, const struct kube_config *config,
 	CLEANUP(kube_plugin_free) struct kube_plugin *plugin = plugin_new(loop, config);
 	CLEANUP(buf_clear) struct buf info;
 	char **env;
-	int result;
+	int r;
 
 	plugin->handler = *handler;
 	buf_init(&info, INFO_MOST);
-	if (kube_plugin_input(config, &info, err))
+	if (kube_plugin_input(config, &info, err) < 0)
 		return -1;
 	env = make_env(&config->exec, info.data);
-	result = spawn_piped(plugin, env, err);
+	r = spawn_piped(plugin, env, err);
 	free_env(env);
-	if (result || watch_all(plugin, err))
+	if (r < 0 || watch_all(plugin, err) < 0)
 		return -1;
 	*ret_plugin = TAKE(plugin);
 	return 0;

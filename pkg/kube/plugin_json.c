@@ -45,11 +45,11 @@ static int add_ca(struct json_out *out, const struct kube_config *config, struct
 	struct str pem = str_from(config->ca_pem);
 
 	if (!config->ca_pem && config->ca_file &&
-	    kube_read_file(config->ca_file, LIMIT_CERTIFICATE, &text, &pem.len, err))
+	    kube_read_file(config->ca_file, LIMIT_CERTIFICATE, &text, &pem.len, err) < 0)
 		return -1;
 	if (text)
 		pem.data = text;
-	if (!pem.len)
+	if (str_empty(pem))
 		return 0;
 	buf_init(&encoded, 2 * (size_t)LIMIT_CERTIFICATE);
 	base64_add(&encoded, pem);
@@ -65,7 +65,7 @@ static int add_cluster(struct json_out *out, const struct kube_config *config, s
 		json_out_cstring(out, "tls-server-name", config->server_name);
 	if (config->insecure)
 		json_out_bool(out, "insecure-skip-tls-verify", true);
-	if (add_ca(out, config, err))
+	if (add_ca(out, config, err) < 0)
 		return -1;
 	if (config->proxy_url)
 		json_out_cstring(out, "proxy-url", config->proxy_url);
@@ -85,7 +85,7 @@ int kube_plugin_input(const struct kube_config *config, struct buf *ret_json, st
 	json_out_cstring(&out, "kind", "ExecCredential");
 	json_out_object(&out, "spec");
 	json_out_bool(&out, "interactive", false);
-	if (config->exec.provide_cluster_info && add_cluster(&out, config, err))
+	if (config->exec.provide_cluster_info && add_cluster(&out, config, err) < 0)
 		return -1;
 	json_out_end(&out);
 	json_out_end(&out);
@@ -96,7 +96,7 @@ int kube_plugin_input(const struct kube_config *config, struct buf *ret_json, st
 
 static char *copy(struct str s)
 {
-	return s.len ? mem_strndup(s.data, s.len) : NULL;
+	return str_empty(s) ? NULL : mem_strndup(s.data, s.len);
 }
 
 static int check(const struct exec_credential *credential, const char *version, struct error *err)
@@ -108,9 +108,9 @@ static int check(const struct exec_credential *credential, const char *version, 
 	if (!str_equal(credential->api_version, str_from(version)))
 		return error_set(err, ERROR_INVALID, "its apiVersion is \"%.*s\", not %s",
 				 STR_ARGS(credential->api_version), version);
-	if (!status->token.len && !status->cert.len)
+	if (str_empty(status->token) && str_empty(status->cert))
 		return error_set(err, ERROR_INVALID, "it has neither token nor certificate");
-	if (!status->cert.len != !status->key.len)
+	if (str_empty(status->cert) != str_empty(status->key))
 		return error_set(err, ERROR_INVALID,
 				 "of clientCertificateData and clientKeyData one is missing");
 	if (status->token.len > LIMIT_TOKEN)
@@ -126,8 +126,8 @@ int kube_plugin_parse(struct str output, const char *version, struct kube_plugin
 	const struct exec_status *status = &credential.status;
 
 	arena_init(&arena, 2 * (size_t)LIMIT_EXEC_OUTPUT);
-	if (json_decode(&credential_schema, output, &arena, &credential, err) ||
-	    check(&credential, version, err))
+	if (json_decode(&credential_schema, output, &arena, &credential, err) < 0 ||
+	    check(&credential, version, err) < 0)
 		return -1;
 	*ret_answer = (struct kube_plugin_answer){
 		.token = copy(status->token),

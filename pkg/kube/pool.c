@@ -107,21 +107,21 @@ static int request_probe(struct kube_pool *pool, const char *authorization)
 	};
 	const struct http_handlers handlers = {.on_done = on_probe_done, .context = pool};
 	struct buf url;
-	int result;
+	int r;
 
 	buf_init(&url, LIMIT_HTTP_URL);
 	buf_printf(&url, "%s/version", client->config->server);
-	result = http_send(pool->http,
-			   &(struct http_request){
-				   .method = "GET",
-				   .url = url.data,
-				   .headers = headers,
-				   .n_headers = authorization ? 2 : 1,
-				   .timeout_us = PROBE_TIMEOUT_US,
-			   },
-			   &handlers, &pool->probe, NULL);
+	r = http_send(pool->http,
+		      &(struct http_request){
+			      .method = "GET",
+			      .url = url.data,
+			      .headers = headers,
+			      .n_headers = authorization ? 2 : 1,
+			      .timeout_us = PROBE_TIMEOUT_US,
+		      },
+		      &handlers, &pool->probe, NULL);
 	buf_clear(&url);
-	return result;
+	return r;
 }
 
 /* Also what notices new credentials where nothing is sent for long. */
@@ -218,7 +218,7 @@ static struct kube_pool *pool_new(struct kube_client *client, enum kube_channel 
 		.cutoff = channel == KUBE_WRITE ? client->cutoff : NULL,
 	};
 
-	if (http_pool_new(client->loop, &options, &pool->http, err)) {
+	if (http_pool_new(client->loop, &options, &pool->http, err) < 0) {
 		mem_free(pool);
 		return NULL;
 	}

@@ -44,7 +44,7 @@ static int set_line(char **field, const char *key, struct str value, struct erro
 {
 	if (!is_printable(value))
 		return error_set(err, ERROR_INVALID, "%s: control characters", key);
-	*field = value.len ? mem_strndup(value.data, value.len) : NULL;
+	*field = str_empty(value) ? NULL : mem_strndup(value.data, value.len);
 	return 0;
 }
 
@@ -54,9 +54,9 @@ static int set_text(char **field, const char *key, struct str value, struct erro
 	if (value.len > LIMIT_CERTIFICATE)
 		return error_set(err, ERROR_LIMIT, "%s: more than %d bytes", key,
 				 LIMIT_CERTIFICATE);
-	if (value.len && memchr(value.data, '\0', value.len))
+	if (!str_empty(value) && memchr(value.data, '\0', value.len))
 		return error_set(err, ERROR_INVALID, "%s: has a zero byte", key);
-	*field = value.len ? mem_strndup(value.data, value.len) : NULL;
+	*field = str_empty(value) ? NULL : mem_strndup(value.data, value.len);
 	return 0;
 }
 
@@ -76,7 +76,7 @@ static char *join(const struct kubeconfig_file *file, struct str path)
 static int set_path(char **field, const char *key, const struct kubeconfig_file *file,
 		    struct str path, struct error *err)
 {
-	if (path.len == 0)
+	if (str_empty(path))
 		return 0;
 	if (!is_printable(path))
 		return error_set(err, ERROR_INVALID, "%s: control characters", key);
@@ -111,7 +111,7 @@ static int check_server(struct str server, struct error *err)
 		return error_set(err, ERROR_INVALID,
 				 "server: \"%.*s\" does not begin with https:// or http://",
 				 STR_ARGS(server));
-	if (rest.len == 0 || rest.data[0] == '/' || rest.data[0] == ':')
+	if (str_empty(rest) || rest.data[0] == '/' || rest.data[0] == ':')
 		return error_set(err, ERROR_INVALID, "server: \"%.*s\" has no host",
 				 STR_ARGS(server));
 	for (size_t i = 0; i < rest.len; i++)
@@ -126,7 +126,7 @@ static int check_proxy(struct str url, struct error *err)
 {
 	static const char *const schemes[] = {"http://", "https://", "socks5://"};
 
-	if (url.len == 0)
+	if (str_empty(url))
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
 		if (str_starts_with(url, str_from(schemes[i])) && url.len > strlen(schemes[i]))
@@ -140,16 +140,16 @@ static int take_cluster(struct kube_config *config, const struct kubeconfig_file
 {
 	struct str server = cluster->server;
 
-	while (server.len && server.data[server.len - 1] == '/')
+	while (!str_empty(server) && server.data[server.len - 1] == '/')
 		server.len--;
-	if (cluster->server.len == 0)
+	if (str_empty(cluster->server))
 		return error_set(err, ERROR_INVALID, "server: missing");
-	if (set_line(&config->server, "server", server, err) || check_server(server, err) ||
-	    check_proxy(cluster->proxy_url, err) ||
-	    set_line(&config->server_name, "tls-server-name", cluster->server_name, err) ||
-	    set_line(&config->proxy_url, "proxy-url", cluster->proxy_url, err) ||
-	    set_path(&config->ca_file, "certificate-authority", file, cluster->ca_file, err) ||
-	    set_text(&config->ca_pem, "certificate-authority-data", cluster->ca_data, err))
+	if (set_line(&config->server, "server", server, err) < 0 || check_server(server, err) < 0 ||
+	    check_proxy(cluster->proxy_url, err) < 0 ||
+	    set_line(&config->server_name, "tls-server-name", cluster->server_name, err) < 0 ||
+	    set_line(&config->proxy_url, "proxy-url", cluster->proxy_url, err) < 0 ||
+	    set_path(&config->ca_file, "certificate-authority", file, cluster->ca_file, err) < 0 ||
+	    set_text(&config->ca_pem, "certificate-authority-data", cluster->ca_data, err) < 0)
 		return -1;
 	config->insecure = cluster->insecure;
 	if (config->insecure && (config->ca_file || config->ca_pem))
@@ -168,15 +168,16 @@ static int check_exec(const struct kubeconfig_exec *exec, struct error *err)
 				 "exec.apiVersion: \"%.*s\" is not supported; "
 				 "client.authentication.k8s.io/v1 and v1beta1 are",
 				 STR_ARGS(exec->api_version));
-	if (exec->command.len == 0)
+	if (str_empty(exec->command))
 		return error_set(err, ERROR_INVALID, "exec.command: missing");
 	if (str_equal(mode, STR("Always")))
 		return error_set(err, ERROR_INVALID,
 				 "exec.interactiveMode: Always: the plugin wants a terminal, and "
 				 "this program gives it none");
-	if (mode.len == 0 && is_v1)
+	if (str_empty(mode) && is_v1)
 		return error_set(err, ERROR_INVALID, "exec.interactiveMode: missing");
-	if (mode.len && !str_equal(mode, STR("Never")) && !str_equal(mode, STR("IfAvailable")))
+	if (!str_empty(mode) && !str_equal(mode, STR("Never")) &&
+	    !str_equal(mode, STR("IfAvailable")))
 		return error_set(err, ERROR_INVALID,
 				 "exec.interactiveMode: \"%.*s\" is none of Never, IfAvailable, "
 				 "Always",
@@ -189,7 +190,7 @@ static int take_strings(char ***array, size_t *n, const char *key, const struct 
 {
 	*array = mem_alloc_array(list->len, sizeof(char *));
 	wire_for_each(const struct str, s, *list) {
-		if (s->len && memchr(s->data, '\0', s->len))
+		if (!str_empty(*s) && memchr(s->data, '\0', s->len))
 			return error_set(err, ERROR_INVALID, "%s: has a zero byte", key);
 		(*array)[(*n)++] = mem_strndup(s->data ? s->data : "", s->len);
 	}
@@ -202,10 +203,10 @@ static int take_env(struct kube_exec *exec, const struct wire_list *list, struct
 	wire_for_each(const struct kubeconfig_env, env, *list) {
 		struct kube_env *to = &exec->env[exec->n_env++];
 
-		if (env->name.len == 0 || memchr(env->name.data, '=', env->name.len))
+		if (str_empty(env->name) || memchr(env->name.data, '=', env->name.len))
 			return error_set(err, ERROR_INVALID, "exec.env: a name is not valid");
-		if (set_line(&to->name, "exec.env", env->name, err) ||
-		    set_text(&to->value, "exec.env", env->value, err))
+		if (set_line(&to->name, "exec.env", env->name, err) < 0 ||
+		    set_text(&to->value, "exec.env", env->value, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -215,15 +216,16 @@ static int take_exec(struct kube_config *config, const struct kubeconfig_file *f
 		     const struct kubeconfig_exec *exec, struct error *err)
 {
 	struct kube_exec *to = &config->exec;
-	bool has_slash = exec->command.len && memchr(exec->command.data, '/', exec->command.len);
+	bool has_slash =
+		!str_empty(exec->command) && memchr(exec->command.data, '/', exec->command.len);
 
-	if (check_exec(exec, err) ||
+	if (check_exec(exec, err) < 0 ||
 	    (has_slash ? set_path(&to->command, "exec.command", file, exec->command, err)
-		       : set_line(&to->command, "exec.command", exec->command, err)) ||
-	    take_strings(&to->args, &to->n_args, "exec.args", &exec->args, err) ||
-	    take_env(to, &exec->env, err) ||
-	    set_line(&to->api_version, "exec.apiVersion", exec->api_version, err) ||
-	    set_text(&to->install_hint, "exec.installHint", exec->install_hint, err))
+		       : set_line(&to->command, "exec.command", exec->command, err)) < 0 ||
+	    take_strings(&to->args, &to->n_args, "exec.args", &exec->args, err) < 0 ||
+	    take_env(to, &exec->env, err) < 0 ||
+	    set_line(&to->api_version, "exec.apiVersion", exec->api_version, err) < 0 ||
+	    set_text(&to->install_hint, "exec.installHint", exec->install_hint, err) < 0)
 		return -1;
 	to->provide_cluster_info = exec->provide_cluster_info;
 	return 0;
@@ -231,21 +233,21 @@ static int take_exec(struct kube_config *config, const struct kubeconfig_file *f
 
 static int check_user(const struct kubeconfig_user *user, struct error *err)
 {
-	bool has_token = user->token.len || user->token_file.len;
-	bool impersonates = user->as_uid.len || user->as_groups.len;
+	bool has_token = !str_empty(user->token) || !str_empty(user->token_file);
+	bool impersonates = !str_empty(user->as_uid) || user->as_groups.len;
 
 	if (kubeconfig_user_has_auth_provider(user))
 		return error_set(err, ERROR_INVALID,
 				 "auth-provider: was removed from Kubernetes; use exec");
 	if (kubeconfig_user_has_extra(user))
 		return error_set(err, ERROR_INVALID, "as-user-extra: not supported");
-	if (has_token && user->username.len)
+	if (has_token && !str_empty(user->username))
 		return error_set(err, ERROR_INVALID, "token and username: only one is possible");
-	if ((user->cert_file.len || user->cert_data.len) !=
-	    (user->key_file.len || user->key_data.len))
+	if ((!str_empty(user->cert_file) || !str_empty(user->cert_data)) !=
+	    (!str_empty(user->key_file) || !str_empty(user->key_data)))
 		return error_set(err, ERROR_INVALID,
 				 "client-certificate and client-key: one is missing");
-	if (impersonates && !user->as.len)
+	if (impersonates && str_empty(user->as))
 		return error_set(err, ERROR_INVALID, "as-uid or as-groups without as");
 	return 0;
 }
@@ -253,10 +255,10 @@ static int check_user(const struct kubeconfig_user *user, struct error *err)
 static int take_impersonation(struct kube_config *config, const struct kubeconfig_user *user,
 			      struct error *err)
 {
-	if (set_line(&config->as, "as", user->as, err) ||
-	    set_line(&config->as_uid, "as-uid", user->as_uid, err) ||
+	if (set_line(&config->as, "as", user->as, err) < 0 ||
+	    set_line(&config->as_uid, "as-uid", user->as_uid, err) < 0 ||
 	    take_strings(&config->as_groups, &config->n_as_groups, "as-groups", &user->as_groups,
-			 err))
+			 err) < 0)
 		return -1;
 	for (size_t i = 0; i < config->n_as_groups; i++)
 		if (!is_printable(str_from(config->as_groups[i])))
@@ -267,16 +269,16 @@ static int take_impersonation(struct kube_config *config, const struct kubeconfi
 static int take_user(struct kube_config *config, const struct kubeconfig_file *file,
 		     const struct kubeconfig_user *user, struct error *err)
 {
-	if (check_user(user, err) ||
-	    set_path(&config->cert_file, "client-certificate", file, user->cert_file, err) ||
-	    set_text(&config->cert_pem, "client-certificate-data", user->cert_data, err) ||
-	    set_path(&config->key_file, "client-key", file, user->key_file, err) ||
-	    set_text(&config->key_pem, "client-key-data", user->key_data, err) ||
-	    set_line(&config->token, "token", user->token, err) ||
-	    set_path(&config->token_file, "tokenFile", file, user->token_file, err) ||
-	    set_line(&config->username, "username", user->username, err) ||
-	    set_text(&config->password, "password", user->password, err) ||
-	    take_impersonation(config, user, err))
+	if (check_user(user, err) < 0 ||
+	    set_path(&config->cert_file, "client-certificate", file, user->cert_file, err) < 0 ||
+	    set_text(&config->cert_pem, "client-certificate-data", user->cert_data, err) < 0 ||
+	    set_path(&config->key_file, "client-key", file, user->key_file, err) < 0 ||
+	    set_text(&config->key_pem, "client-key-data", user->key_data, err) < 0 ||
+	    set_line(&config->token, "token", user->token, err) < 0 ||
+	    set_path(&config->token_file, "tokenFile", file, user->token_file, err) < 0 ||
+	    set_line(&config->username, "username", user->username, err) < 0 ||
+	    set_text(&config->password, "password", user->password, err) < 0 ||
+	    take_impersonation(config, user, err) < 0)
 		return -1;
 	if (kubeconfig_user_has_exec(user))
 		return take_exec(config, file, &user->exec, err);
@@ -287,7 +289,7 @@ static void take_exec_extension(struct kube_config *config,
 				const struct kubeconfig_cluster *cluster)
 {
 	wire_for_each(const struct kubeconfig_extension, e, cluster->extensions) {
-		if (!str_equal(e->name, STR(EXEC_EXTENSION)) || !e->value.len)
+		if (!str_equal(e->name, STR(EXEC_EXTENSION)) || str_empty(e->value))
 			continue;
 		mem_free(config->exec.cluster_config);
 		config->exec.cluster_config = mem_strndup(e->value.data, e->value.len);
@@ -300,9 +302,9 @@ static int choose_context(const struct kubeconfig_file *files, size_t n_files, c
 {
 	struct str name = str_from(wanted);
 
-	for (size_t i = 0; i < n_files && !name.len; i++)
+	for (size_t i = 0; i < n_files && str_empty(name); i++)
 		name = files[i].document.current_context;
-	if (!name.len)
+	if (str_empty(name))
 		return error_set(err, ERROR_INVALID, "current-context: missing");
 	for (size_t i = 0; i < n_files; i++)
 		if (find(&files[i], &files[i].document.contexts,
@@ -317,7 +319,7 @@ static int resolve_cluster(struct kube_config *config, const struct kubeconfig_f
 	const struct kubeconfig_named_cluster *named;
 	struct found found = {0};
 
-	if (!name.len)
+	if (str_empty(name))
 		return error_set(err, ERROR_INVALID, "cluster: missing");
 	for (size_t i = 0; i < n_files && !found.item; i++)
 		find(&files[i], &files[i].document.clusters, sizeof(*named), name, &found);
@@ -326,7 +328,7 @@ static int resolve_cluster(struct kube_config *config, const struct kubeconfig_f
 		return error_set(err, ERROR_INVALID, "cluster \"%.*s\" is not defined",
 				 STR_ARGS(name));
 	assert(found.file);
-	if (take_cluster(config, found.file, &named->cluster, err))
+	if (take_cluster(config, found.file, &named->cluster, err) < 0)
 		return error_wrap(err, "%s: cluster \"%.*s\"", found.file->path, STR_ARGS(name));
 	take_exec_extension(config, &named->cluster);
 	return 0;
@@ -339,7 +341,7 @@ static int resolve_user(struct kube_config *config, const struct kubeconfig_file
 	const struct kubeconfig_named_user *named;
 	struct found found = {0};
 
-	if (!name.len)
+	if (str_empty(name))
 		return 0;
 	for (size_t i = 0; i < n_files && !found.item; i++)
 		find(&files[i], &files[i].document.users, sizeof(*named), name, &found);
@@ -348,7 +350,7 @@ static int resolve_user(struct kube_config *config, const struct kubeconfig_file
 		return error_set(err, ERROR_INVALID, "user \"%.*s\" is not defined",
 				 STR_ARGS(name));
 	assert(found.file);
-	if (take_user(config, found.file, &named->user, err))
+	if (take_user(config, found.file, &named->user, err) < 0)
 		return error_wrap(err, "%s: user \"%.*s\"", found.file->path, STR_ARGS(name));
 	return 0;
 }
@@ -380,14 +382,14 @@ int kubeconfig_resolve(const struct kubeconfig_file *files, size_t n_files, cons
 	const struct kubeconfig_named_context *named;
 	struct found found = {0};
 
-	if (choose_context(files, n_files, context, &found, err))
+	if (choose_context(files, n_files, context, &found, err) < 0)
 		return error_wrap(err, "%s", paths);
 	named = found.item;
 	assert(named);
 	config->origin = origin_text(paths, named->name);
-	if (resolve_cluster(config, files, n_files, named->context.cluster, err) ||
-	    resolve_user(config, files, n_files, named->context.user, err) ||
-	    set_line(&config->namespace, "namespace", named->context.namespace, err))
+	if (resolve_cluster(config, files, n_files, named->context.cluster, err) < 0 ||
+	    resolve_user(config, files, n_files, named->context.user, err) < 0 ||
+	    set_line(&config->namespace, "namespace", named->context.namespace, err) < 0)
 		return error_wrap(err, "%s", config->origin);
 	if (!config->namespace)
 		config->namespace = mem_strdup("default");

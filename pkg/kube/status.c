@@ -106,7 +106,7 @@ void kube_status_fill_error(const struct wire_status *status, struct error *ret_
 {
 	enum error_kind kind = kind_of_status(status);
 
-	if (status->message.len)
+	if (!str_empty(status->message))
 		error_set(ret_err, kind, "%.*s", STR_ARGS(status->message));
 	else
 		set_plain(ret_err, kind, status->code, status->reason);
@@ -121,7 +121,7 @@ static int decode(struct str body, bool protobuf, struct arena *arena, struct wi
 
 	if (!protobuf)
 		return json_decode(&wire_status_schema, body, arena, status, NULL);
-	if (pb_open_envelope(body, &envelope, NULL))
+	if (pb_open_envelope(body, &envelope, NULL) < 0)
 		return -1;
 	if (!str_equal(envelope.kind, STR("Status")))
 		return -1;
@@ -136,7 +136,7 @@ void kube_status_error(int status, struct str body, bool protobuf, int64_t retry
 
 	arena_init(&arena, STATUS_ARENA);
 	if (decode(body, protobuf, &arena, &object) == 0 &&
-	    (object.reason.len || object.message.len)) {
+	    (!str_empty(object.reason) || !str_empty(object.message))) {
 		object.code = status;
 		kube_status_fill_error(&object, ret_err);
 	} else {
