@@ -52,6 +52,16 @@ bool str_ends_with(struct str s, struct str suffix);
  */
 bool str_split(struct str s, char separator, struct str *ret_head, struct str *ret_tail);
 
+/* The value of a hexadecimal digit of either case, or -1. */
+static inline int str_hex_digit(char c)
+{
+	char lower = (char)(c | 0x20);
+
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 /*
  * The whole of @s as a decimal integer in [min, max], no sign but '-', no blanks. False leaves
  * @ret_value untouched.

@@ -4,17 +4,6 @@
 
 #define HEX_DIGITS 32
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static bool parse(struct str text, struct uid *ret_uid)
 {
 	struct uid uid = {0, 0};
@@ -22,7 +11,7 @@ static bool parse(struct str text, struct uid *ret_uid)
 	if (text.len != HEX_DIGITS && text.len != HEX_DIGITS + 4)
 		return false;
 	for (size_t i = 0; i < text.len; i++) {
-		int digit = hex_digit(text.data[i]);
+		int digit = str_hex_digit(text.data[i]);
 
 		if (text.len > HEX_DIGITS && (i == 8 || i == 13 || i == 18 || i == 23)) {
 			if (text.data[i] != '-')

@@ -34,14 +34,11 @@ static int32_t hex4(const char *at, const char *end)
 	if (end - at < 4)
 		return -1;
 	for (i = 0; i < 4; i++) {
-		char c = at[i], lower = (char)(c | 0x20);
+		int digit = str_hex_digit(at[i]);
 
-		if (c >= '0' && c <= '9')
-			number = number * 16 + (c - '0');
-		else if (lower >= 'a' && lower <= 'f')
-			number = number * 16 + (lower - 'a' + 10);
-		else
+		if (digit < 0)
 			return -1;
+		number = number * 16 + digit;
 	}
 	return number;
 }

@@ -52,7 +52,7 @@ static bool take_sign(struct digits *digits)
 }
 
 /* Passes the prefix of an integer; a lone 0 stands for itself. */
-static unsigned int take_base(struct digits *digits)
+static int take_base(struct digits *digits)
 {
 	struct digits ahead = *digits;
 	char letter;
@@ -72,22 +72,13 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static unsigned int digit_value(char c)
-{
-	char lower = (char)(c | 0x20);
-
-	if (is_digit(c))
-		return (unsigned int)(c - '0');
-	return lower >= 'a' && lower <= 'f' ? (unsigned int)(lower - 'a') + 10 : 16;
-}
-
 /* An integer that 64 bits hold, signed or, where it has no sign, unsigned. */
 static bool read_int(struct str plain, uint64_t *ret_magnitude, bool *ret_negative)
 {
 	struct digits digits = {plain};
 	bool is_signed = plain.data[0] == '-' || plain.data[0] == '+';
 	bool negative = take_sign(&digits);
-	unsigned int base = take_base(&digits);
+	int base = take_base(&digits);
 	uint64_t magnitude = 0, most = UINT64_MAX;
 
 	if (is_signed)
@@ -95,9 +86,10 @@ static bool read_int(struct str plain, uint64_t *ret_magnitude, bool *ret_negati
 	if (!peek(&digits))
 		return false;
 	while (peek(&digits)) {
-		unsigned int digit = digit_value(next(&digits));
+		int digit = str_hex_digit(next(&digits));
 
-		if (digit >= base || __builtin_mul_overflow(magnitude, base, &magnitude) ||
+		if (digit < 0 || digit >= base ||
+		    __builtin_mul_overflow(magnitude, base, &magnitude) ||
 		    __builtin_add_overflow(magnitude, digit, &magnitude))
 			return false;
 	}

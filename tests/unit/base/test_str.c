@@ -99,6 +99,20 @@ static void integers_are_read_whole_or_not_at_all(void **state UNUSED)
 	}
 }
 
+static void hexadecimal_digits_have_their_value(void **state UNUSED)
+{
+	static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
+
+	for (int i = 0; i < 256; i++) {
+		char c = (char)i;
+		const char *at = i > 0 ? strchr(lower, c) : NULL;
+		int value = at ? (int)(at - lower) : -1;
+
+		at = i > 0 ? strchr(upper, c) : NULL;
+		assert_int_equal(str_hex_digit(c), at ? (int)(at - upper) : value);
+	}
+}
+
 static void characters_have_their_length(void **state UNUSED)
 {
 	static const struct {
@@ -159,6 +173,7 @@ int main(void)
 		cmocka_unit_test(prefixes_and_suffixes),
 		cmocka_unit_test(splitting_cuts_at_the_first_separator),
 		cmocka_unit_test(integers_are_read_whole_or_not_at_all),
+		cmocka_unit_test(hexadecimal_digits_have_their_value),
 		cmocka_unit_test(characters_have_their_length),
 		cmocka_unit_test(a_cut_leaves_whole_characters),
 	};
