@@ -27,6 +27,11 @@ INCLUDES   := $(if $(BY_INCLUDE),$(shell awk '/^[ \t]*\#[ \t]*include[ \t]*"[a-z
 	{ split($$0, q, "\""); split(q[2], p, "/"); print FILENAME ":" p[1] }' $(BY_INCLUDE) | sort -u))
 $(foreach i,$(INCLUDES),$(eval USES_$(firstword $(subst :, ,$i)) += $(lastword $(subst :, ,$i))))
 
+# --- jansson is what our JSON is compared with; no program of ours links it
+JUDGED := $(shell grep -ls '^.include <jansson\.h>' $(UNIT_SOURCES) $(FUZZ_SOURCES))
+judge  = $(if $(filter $1,$(JUDGED)),jansson)
+$(foreach s,$(JUDGED),$(eval $(call object,$s): LIB_CFLAGS = $$(call lib-cflags,jansson)))
+
 # --- shared helpers
 TEST_LIB := $(if $(TEST_LIB_SOURCES),$(OUT)/tests/libtest.a)
 $(OUT)/tests/libtest.a: $(call object,$(TEST_LIB_SOURCES))
@@ -50,9 +55,9 @@ $(TEST_LIB) $(FAKE_ARCHIVES) $(HELPER_ARCHIVES):
 unit-package = $(word 3,$(subst /, ,$1))
 $(foreach s,$(UNIT_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) \
 	$(call helper-archive,$(call unit-package,$s)) $(call fakes,$(call unit-package,$s)) $(TEST_LIB),\
-	$(call unit-package,$s),cmocka)))
+	$(call unit-package,$s),cmocka $(call judge,$s))))
 $(foreach s,$(PROP_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) $(TEST_LIB),$(USES_$s),cmocka)))
-$(foreach s,$(FUZZ_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) $(TEST_LIB),$(USES_$s))))
+$(foreach s,$(FUZZ_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) $(TEST_LIB),$(USES_$s),$(call judge,$s))))
 $(foreach s,$(TOOL_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) $(TEST_LIB),$(USES_$s))))
 
 $(OUT)/obj/tests/%.o: EXTRA_CFLAGS = -Itests
@@ -78,8 +83,9 @@ tools: $(TOOLS)
 	@:
 
 ifneq ($(filter unit-tests,$(BUILDING)),)
-ifneq ($(shell $(PKG_CONFIG) --exists cmocka || echo no),)
-$(error cmocka is missing; run hack/deps)
+MISSING_IN_TESTS := $(strip $(foreach l,cmocka jansson,$(shell $(PKG_CONFIG) --exists $l || echo $l)))
+ifneq ($(MISSING_IN_TESTS),)
+$(error libraries are missing: $(MISSING_IN_TESTS); run hack/deps test)
 endif
 endif
 ifneq ($(filter fuzzers,$(BUILDING)),)
