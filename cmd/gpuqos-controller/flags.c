@@ -160,12 +160,12 @@ static bool is_letter(const struct flag *flag)
 	return flag->name[1] == '\0';
 }
 
+/* @getopts is zeroed. */
 static void getopt_table_init(struct getopt_table *getopts)
 {
 	struct option *option = getopts->longs;
 	char *letter = getopts->letters;
 
-	*getopts = (struct getopt_table){0};
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		if (!is_letter(&table[i])) {
 			*option++ = (struct option){table[i].name, table[i].has_argument, NULL,
@@ -197,7 +197,7 @@ static int apply(const struct flag *flag, struct parsed *parsed, struct error *e
 /* Of the flags given, those that are to be applied @first, or the others. */
 static int apply_all(int argc, char **argv, bool first, struct parsed *parsed, struct error *err)
 {
-	struct getopt_table getopts;
+	struct getopt_table getopts = {0};
 	int id;
 
 	getopt_table_init(&getopts);

@@ -34,7 +34,7 @@ static void disconnect_all(struct cutoff *cutoff)
 		int fd = atomic_load(&cutoff->sockets[i]);
 
 		if (fd != NO_SOCKET)
-			connect(fd, &nobody, sizeof(nobody));
+			(void)connect(fd, &nobody, sizeof(nobody));
 	}
 }
 

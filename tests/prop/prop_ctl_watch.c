@@ -72,10 +72,11 @@ static void server_change(struct world *world)
 	struct server *server = world->server;
 	size_t object = (size_t)random_below(&world->random, OBJECTS);
 	const uint32_t *before = server->history[server->version];
-	uint32_t *after = server->history[server->version + 1];
+	uint32_t *after;
 
 	if (server->version + 1 == VERSIONS)
 		return;
+	after = server->history[server->version + 1];
 	server->version++;
 	memcpy(after, before, sizeof(server->history[0]));
 	after[object] = after[object] && chance(world, 400) ? 0 : (uint32_t)server->version;
