@@ -2,44 +2,12 @@
 #ifndef GPUQOS_BASE_CHECKED_H
 #define GPUQOS_BASE_CHECKED_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /*
- * Arithmetic on amounts. The checked forms return false on overflow and leave the result untouched;
- * the saturating forms stop at the ends of int64_t, for sums where "more than can be counted" must
- * stay more than any limit.
+ * Arithmetic on amounts that stops at the ends of int64_t, for sums where "more than can be
+ * counted" must stay more than any limit.
  */
-static inline bool checked_add(int64_t a, int64_t b, int64_t *ret_sum)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return false;
-	*ret_sum = sum;
-	return true;
-}
-
-static inline bool checked_sub(int64_t a, int64_t b, int64_t *ret_difference)
-{
-	int64_t difference;
-
-	if (__builtin_sub_overflow(a, b, &difference))
-		return false;
-	*ret_difference = difference;
-	return true;
-}
-
-static inline bool checked_mul(int64_t a, int64_t b, int64_t *ret_product)
-{
-	int64_t product;
-
-	if (__builtin_mul_overflow(a, b, &product))
-		return false;
-	*ret_product = product;
-	return true;
-}
-
 static inline int64_t saturating_add(int64_t a, int64_t b)
 {
 	int64_t sum;

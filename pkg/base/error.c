@@ -11,14 +11,9 @@
 
 #include "base/utf8.h"
 
-static const struct {
-	const char *name;
-	bool retriable;
-} kinds[] = {[ERROR_NONE] = {"none", false},
-#define X(kind, text, retry) [ERROR_##kind] = {text, retry},
-	     ERROR_KINDS(X)
+#define X(kind, name) [ERROR_##kind] = name,
+static const char *const kind_names[] = {[ERROR_NONE] = "none", ERROR_KINDS(X)};
 #undef X
-};
 
 /* Puts @text into the message. @wanted: how long it would have been without a cut. */
 static void store(struct error *err, const char *text, int wanted)
@@ -105,10 +100,5 @@ void error_clear(struct error *err)
 
 const char *error_kind_name(enum error_kind kind)
 {
-	return kinds[kind].name;
-}
-
-bool error_is_retriable(enum error_kind kind)
-{
-	return kinds[kind].retriable;
+	return kind_names[kind];
 }

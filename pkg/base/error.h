@@ -2,7 +2,6 @@
 #ifndef GPUQOS_BASE_ERROR_H
 #define GPUQOS_BASE_ERROR_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/limits.h"
@@ -20,7 +19,7 @@
  */
 
 /*
- * kind, name, and whether it is worth another try as it stands.
+ * kind, name. Which of them are worth another try is decided where it is made.
  *
  * INVALID is malformed input, or a request that the server refuses for good. LIMIT: a named limit
  * of base/limits.h was met. CONFLICT: a precondition failed or a concurrent write won; read again,
@@ -29,25 +28,25 @@
  * reload them. UNAVAILABLE: a connection was refused or cut, or 5xx. CANCELLED: taken back by its
  * owner. FENCED: this replica does not lead, the write was not sent. SYSTEM: a system call failed.
  */
-#define ERROR_KINDS(X)                        \
-	X(INVALID, "invalid", false)          \
-	X(LIMIT, "limit", false)              \
-	X(NOT_FOUND, "not found", false)      \
-	X(CONFLICT, "conflict", true)         \
-	X(EXISTS, "already exists", true)     \
-	X(EXPIRED, "expired", true)           \
-	X(THROTTLED, "throttled", true)       \
-	X(UNAUTHORIZED, "unauthorized", true) \
-	X(FORBIDDEN, "forbidden", false)      \
-	X(UNAVAILABLE, "unavailable", true)   \
-	X(TIMEOUT, "timed out", true)         \
-	X(CANCELLED, "cancelled", false)      \
-	X(FENCED, "fenced", false)            \
-	X(SYSTEM, "system error", true)
+#define ERROR_KINDS(X)                  \
+	X(INVALID, "invalid")           \
+	X(LIMIT, "limit")               \
+	X(NOT_FOUND, "not found")       \
+	X(CONFLICT, "conflict")         \
+	X(EXISTS, "already exists")     \
+	X(EXPIRED, "expired")           \
+	X(THROTTLED, "throttled")       \
+	X(UNAUTHORIZED, "unauthorized") \
+	X(FORBIDDEN, "forbidden")       \
+	X(UNAVAILABLE, "unavailable")   \
+	X(TIMEOUT, "timed out")         \
+	X(CANCELLED, "cancelled")       \
+	X(FENCED, "fenced")             \
+	X(SYSTEM, "system error")
 
 enum error_kind {
 	ERROR_NONE = 0,
-#define X(kind, name, retry) ERROR_##kind,
+#define X(kind, name) ERROR_##kind,
 	ERROR_KINDS(X)
 #undef X
 };
@@ -78,8 +77,5 @@ void error_clear(struct error *err);
 
 /* Borrowed, static: "invalid", "limit", ... */
 const char *error_kind_name(enum error_kind kind);
-
-/* Whether the same step may succeed later without anybody changing its input. */
-bool error_is_retriable(enum error_kind kind);
 
 #endif

@@ -31,12 +31,6 @@ int64_t backoff_fail(struct backoff *backoff, int64_t now_us, struct random *ran
 	return random_jitter(random, delay_us, backoff->jitter);
 }
 
-void backoff_reset(struct backoff *backoff)
-{
-	backoff->next_us = 0;
-	backoff->last_failure_us = 0;
-}
-
 int64_t backoff_delay(int64_t base_us, int64_t cap_us, unsigned int failures)
 {
 	unsigned int doublings = failures > 0 ? failures - 1 : 0;

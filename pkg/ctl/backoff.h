@@ -23,7 +23,6 @@ void backoff_init(struct backoff *backoff, int64_t base_us, int64_t cap_us, doub
 		  int64_t reset_us);
 /* The delay for a failure at @now_us. */
 int64_t backoff_fail(struct backoff *backoff, int64_t now_us, struct random *random);
-void backoff_reset(struct backoff *backoff);
 
 /*
  * The same curve without state: the delay after the @failures-th failure in a row (at least 1),

@@ -108,23 +108,20 @@ static void a_message_that_fits_is_kept_whole(void **state UNUSED)
 	assert_string_equal(err.message, text);
 }
 
-static void kinds_say_their_name_and_whether_to_retry(void **state UNUSED)
+static void kinds_say_their_name(void **state UNUSED)
 {
 	static const struct {
 		enum error_kind kind;
 		const char *name;
-		bool retriable;
 	} rows[] = {
-		{ERROR_NONE, "none", false},           {ERROR_INVALID, "invalid", false},
-		{ERROR_CONFLICT, "conflict", true},    {ERROR_THROTTLED, "throttled", true},
-		{ERROR_FORBIDDEN, "forbidden", false}, {ERROR_FENCED, "fenced", false},
-		{ERROR_SYSTEM, "system error", true},
+		{ERROR_NONE, "none"},           {ERROR_INVALID, "invalid"},
+		{ERROR_CONFLICT, "conflict"},   {ERROR_THROTTLED, "throttled"},
+		{ERROR_FORBIDDEN, "forbidden"}, {ERROR_FENCED, "fenced"},
+		{ERROR_SYSTEM, "system error"},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_string_equal(error_kind_name(rows[i].kind), rows[i].name);
-		assert_int_equal(error_is_retriable(rows[i].kind), rows[i].retriable);
-	}
 }
 
 static void clearing_empties(void **state UNUSED)
@@ -147,7 +144,7 @@ int main(void)
 		cmocka_unit_test(no_error_wanted_is_fine),
 		cmocka_unit_test(long_messages_are_cut_between_characters),
 		cmocka_unit_test(a_message_that_fits_is_kept_whole),
-		cmocka_unit_test(kinds_say_their_name_and_whether_to_retry),
+		cmocka_unit_test(kinds_say_their_name),
 		cmocka_unit_test(clearing_empties),
 	};
 

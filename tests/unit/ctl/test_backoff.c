@@ -98,27 +98,12 @@ static void test_jitter_spreads_upwards_only(void **state)
 	assert_in_range(most, 1950, 2000);
 }
 
-static void test_reset_starts_over(void **state)
-{
-	struct backoff backoff;
-	struct random random;
-
-	(void)state;
-	random_init(&random, 1);
-	backoff_init(&backoff, 100, 1000, 0, 1000000);
-	backoff_fail(&backoff, 5, &random);
-	assert_int_equal(backoff_fail(&backoff, 6, &random), 200);
-	backoff_reset(&backoff);
-	assert_int_equal(backoff_fail(&backoff, 7, &random), 100);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_curve),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_jitter_spreads_upwards_only),
-		cmocka_unit_test(test_reset_starts_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
