@@ -3,9 +3,12 @@
  * One transfer: libcurl's options and its callbacks. The callbacks hand on to the owner's handlers,
  * who may cancel the call or free the pool meanwhile: `over` is looked at after each.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -83,8 +86,8 @@ static const struct {
 	{CURLOPT_SSL_SESSIONID_CACHE, 0},
 	{CURLOPT_UPLOAD_BUFFERSIZE, 16L * 1024},
 	{CURLOPT_TCP_KEEPALIVE, 1},
-	{CURLOPT_TCP_KEEPIDLE, 30},
-	{CURLOPT_TCP_KEEPINTVL, 15},
+	{CURLOPT_TCP_KEEPIDLE, 15},
+	{CURLOPT_TCP_KEEPINTVL, 5},
 };
 
 /* The system's certificates are trusted only where no CA is given: libcurl would add its folder of
@@ -105,9 +108,19 @@ static void set_tls(CURL *easy, const struct http_pool *pool)
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, pool->insecure ? 0L : 2L);
 }
 
+/* With keep-alive: a peer that acknowledges nothing for so long is gone (tcp(7)). */
+#define UNACKNOWLEDGED_MS (20 * 1000)
+
 static int on_socket_made(void *context, curl_socket_t fd, curlsocktype purpose UNUSED)
 {
-	return cutoff_add(context, fd) ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
+	const struct http_pool *pool = context;
+	unsigned int most_ms = UNACKNOWLEDGED_MS;
+
+	/* Where the kernel has no such option its own patience holds. */
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms, sizeof(most_ms));
+	if (!pool->cutoff)
+		return CURL_SOCKOPT_OK;
+	return cutoff_add(pool->cutoff, fd) ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
 }
 
 static int on_socket_over(void *context, curl_socket_t fd)
@@ -116,12 +129,12 @@ static int on_socket_over(void *context, curl_socket_t fd)
 	return close(fd);
 }
 
-static void set_cutoff(CURL *easy, const struct http_pool *pool)
+static void set_socket(CURL *easy, struct http_pool *pool)
 {
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_made);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, pool);
 	if (!pool->cutoff)
 		return;
-	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_made);
-	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, pool->cutoff);
 	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_socket_over);
 	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, pool->cutoff);
 }
@@ -142,7 +155,7 @@ CURL *easy_new(struct http_pool *pool)
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_ready);
 	set_tls(easy, pool);
-	set_cutoff(easy, pool);
+	set_socket(easy, pool);
 	return easy;
 }
 

@@ -7,8 +7,13 @@
 #include "loop/cutoff.h"
 
 #define TIMEOUT_US (30 * USEC_PER_SEC)
-/* Bookmarks come about every minute: a stream this long without a byte is not trusted. */
-#define SILENCE_US (90 * USEC_PER_SEC)
+/*
+ * A watch may be silent: of an idle resource the API server sends no bookmark for minutes. But it
+ * ends by itself when its time is over, and the server ends those without one within an hour; so
+ * much later nobody is there. That the line is dead shows much sooner, by the probe or by TCP.
+ */
+#define WATCH_MOST_US    (3600 * USEC_PER_SEC)
+#define WATCH_OVERDUE_US (30 * USEC_PER_SEC)
 
 #define HEADERS_MOST 6 /* beside impersonated groups */
 
@@ -101,7 +106,7 @@ static int call_send(struct kube_call *call, const struct kube_identity *identit
 	request.url = url.data;
 	request.headers = headers;
 	if (call->verb == KUBE_STREAM)
-		request.silence_us = SILENCE_US;
+		request.silence_us = call->silence_us;
 	else
 		request.timeout_us = MAX(call->due_us - loop_now(client->loop), USEC_PER_MSEC);
 	handlers.context = call;
@@ -201,6 +206,9 @@ struct kube_call *kube_send(struct kube_client *client, enum kube_channel channe
 	call->type = request->type;
 	call->handlers = *handlers;
 	call->fenced = request->fenced;
+	call->silence_us =
+		WATCH_OVERDUE_US +
+		(request->watch_timeout_us > 0 ? request->watch_timeout_us : WATCH_MOST_US);
 	call->begin_us = loop_now(client->loop);
 	call->due_us = call->begin_us + timeout_us;
 	loop_timer_init(&call->timer, client->loop, "kube call", kube_call_timer, call);

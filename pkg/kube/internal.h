@@ -61,6 +61,7 @@ struct kube_call {
 	char *path;      /* with query; NULL where it could not be built */
 	struct buf body; /* of the request */
 	bool fenced, abandoned;
+	int64_t silence_us;       /* of a STREAM: without a byte for so long it is over */
 	int64_t begin_us, due_us; /* due_us: TIME_NEVER for a STREAM with headers */
 	struct loop_timer timer;
 	struct error stop; /* of a kind when the call must end: wins over what http says */

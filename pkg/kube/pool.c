@@ -8,7 +8,8 @@
  * many requests share it, and each would wait for its own time-out: a request that heard nothing
  * for its whole time takes its pool out of use, and while a stream is open a small GET looks after
  * the connection every 15 s. Over HTTP/1.1 each stream has a connection of its own, that no other
- * request can look after: there, silence longer than the server's bookmarks ends it.
+ * request can look after: there TCP's keep-alive finds a host that is gone (pkg/http), and only the
+ * time of the watch one that holds the line and says nothing.
  */
 #include "base/mem.h"
 #include "kube/internal.h"
