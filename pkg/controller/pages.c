@@ -164,6 +164,25 @@ static void write_single(struct buf *page, const char *name, const char *type, c
 	metrics_write_sample(page, name, NULL, 0, value);
 }
 
+/* Nodes whose devices are charged by what others tell of theirs: silent otherwise. */
+static void write_unlabelled(const struct pages_view *view, struct buf *page)
+{
+	static const char name[] = "gpuqos_nodes_without_memory";
+	struct price_list prices = cluster_prices(view->cluster);
+
+	metrics_write_family(page, name, "gauge",
+			     "Nodes that offer a resource and do not tell its memory.");
+	for (size_t i = 0; i < prices.n_rows; i++) {
+		const struct price_row *row = &prices.rows[i];
+		const struct metric_label labels[] = {
+			{"resource", str_from(cluster_name(view->cluster, row->resource))},
+			{"product", str_from(cluster_name(view->cluster, row->product))},
+		};
+
+		metrics_write_sample(page, name, labels, ARRAY_SIZE(labels), row->unknown_nodes);
+	}
+}
+
 void pages_write_metrics(const struct pages_view *view, struct buf *page)
 {
 	struct metric_label identity = {"identity", str_from(view->identity)};
@@ -171,6 +190,7 @@ void pages_write_metrics(const struct pages_view *view, struct buf *page)
 
 	write_kinds(view, &numbers, page);
 	write_quotas(view, page);
+	write_unlabelled(view, page);
 	write_single(page, "gpuqos_cache_shared_bytes", "gauge",
 		     "Bytes of strings and request vectors that records share.",
 		     (double)numbers.cache.shared_bytes);

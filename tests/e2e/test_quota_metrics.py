@@ -50,8 +50,21 @@ def test_the_metrics_cover_what_an_operator_asks(running, busy):
                      "gpuqos_ledger_drift_bytes_total", "gpuqos_api_requests_total", "gpuqos_build_info",
                      "gpuqos_workqueue_depth", "gpuqos_workqueue_latency_seconds_sum", "gpuqos_reconcile_total",
                      "gpuqos_reconcile_duration_seconds_sum"}
-    assert all(0 <= value < 120 for (name, _), value in metrics.items() if name == "gpuqos_watch_age_seconds")
+    assert all(0 <= value < 700 for (name, _), value in metrics.items() if name == "gpuqos_watch_age_seconds")
     assert running.metric("gpuqos_ledger_differing_total") == 0
+
+
+def test_a_node_that_does_not_tell_its_memory_is_counted(world, running, nodes):
+    nodes("t4=2")
+    row = {"resource": "nvidia.com/gpu", "product": "Tesla-T4"}
+
+    def counted(number):
+        now = running.metric("gpuqos_nodes_without_memory", **row)
+        return now == number or NotYet(now)
+    wait_for(lambda: counted(0), "both nodes tell it")
+    label = {"metadata": {"labels": {"nvidia.com/gpu.memory": None}}}
+    world.cluster.api("PATCH", "/api/v1/nodes/t4-0", label).ok()
+    wait_for(lambda: counted(1), "one does not")
 
 
 def test_it_is_healthy_and_ready_and_says_of_what(running):
