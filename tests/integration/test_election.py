@@ -168,9 +168,9 @@ class Audit:
         return [when for when, writer, event in self.events if writer is replica and not is_lease(event)]
 
     def renewed(self, replica):
-        """When a replica last renewed the Lease."""
-        return max(when for when, writer, event in self.events
-                   if writer is replica and is_lease(event) and succeeded(event))
+        """When a replica last renewed the Lease, None where it did not."""
+        return max((when for when, writer, event in self.events
+                    if writer is replica and is_lease(event) and succeeded(event)), default=None)
 
     def owner(self, when):
         """The term that a moment belongs to, or None before the first."""
@@ -353,7 +353,7 @@ def test_work_that_is_queued_when_the_lease_is_lost_is_not_written(request, clus
         for space in spaces:
             space.wait_condition("Ready", "True", "Enforced", timeout=60)
         mark = cluster.audit_mark()
-        wait_for(lambda: any(is_lease(e) and is_write(e) for e in cluster.audit(since=mark)), "a renewal is on record")
+        wait_for(lambda: Audit(cluster, [replica], mark).renewed(replica), "a renewal of ours is on record")
         proxy.rules({"path": "leases/", "action": "status", "status": 503},
                     {"method": "WRITE", "path": STATE, "action": "delay", "delayMs": 600})
         for space in spaces:
