@@ -121,7 +121,8 @@ def test_whichever_write_it_dies_at_the_state_is_that_of_a_clean_run(request, cl
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_dying_at_a_renewal_of_the_lease_changes_nothing_either(moment, cluster, proxy, replica, clean):
-    assert run_killed(3, moment, LEASES, cluster, proxy, replica, clean)
+    # The first renewal after it began: a quick machine is done before the fourth.
+    assert run_killed(0, moment, LEASES, cluster, proxy, replica, clean)
 
 
 def test_at_last_it_ends_in_time_and_has_leaked_nothing(proxy, replica, clean):
