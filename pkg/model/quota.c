@@ -40,3 +40,15 @@ const char *condition_status_text(enum condition_status status)
 	}
 	return "Unknown";
 }
+
+const char *shrink_policy_text(enum shrink_policy policy)
+{
+	switch (policy) {
+#define X(name, text)       \
+	case SHRINK_##name: \
+		return text;
+		SHRINK_POLICIES(X)
+#undef X
+	}
+	return "Unknown";
+}

@@ -9,6 +9,25 @@
 #include "model/amount.h"
 #include "model/node.h"
 
+/* What happens to pods that hold more than is allowed after a cut; name, text in spec.onShrink. */
+#define SHRINK_POLICIES(X)  \
+	X(FREEZE, "Freeze") \
+	X(DRAIN, "Drain")   \
+	X(EVICT, "Evict")
+
+enum shrink_policy {
+#define X(name, text) SHRINK_##name,
+	SHRINK_POLICIES(X)
+#undef X
+};
+
+/* A cap on one GPU model, as the price list names it. */
+struct product_cap {
+	struct str product;
+	int64_t gpu_memory; /* bytes, or AMOUNT_NONE */
+	int64_t gpus;       /* whole cards, or AMOUNT_NONE; never both none */
+};
+
 /* A GpuMemoryQuota's spec in our units. Everything borrowed from whoever holds it. */
 struct quota_spec {
 	int64_t gpu_memory;                 /* bytes, at least 1 GiB */
@@ -19,6 +38,14 @@ struct quota_spec {
 	size_t n_caps;
 	const struct resource_amount *defaults; /* containerDefaults */
 	size_t n_defaults;
+	const struct product_cap *products; /* sorted by product, each once */
+	size_t n_products;
+	int64_t borrow_limit; /* bytes of siblings' unused memory that it may use; 0: none */
+	enum shrink_policy on_shrink;
+	int64_t shrink_deadline_us;  /* DRAIN evicts so long after the cut */
+	bool release_terminal;       /* releaseOn: Terminal, else Deletion */
+	int64_t terminal_timeout_us; /* past the grace of a pod, with TERMINAL */
+	bool dry_run;                /* enforcement: DryRun */
 };
 
 /* type, status.conditions[].type */
@@ -43,19 +70,28 @@ enum quota_condition {
  *              PENDING         the ResourceQuota's status does not show our hard values yet
  *              STATUS_STALE    that for a minute: is kube-controller-manager up?
  *              NOT_ACCEPTED    see Accepted
+ *              DRY_RUN         nothing is enforced, as the spec says
  *   Accepted   ACCEPTED
- *              INVALID         the spec cannot be read in our units
- *              DUPLICATE       an older quota governs the namespace
- *              TERMINATING     the quota is being deleted and governs no more
- *   Exceeded   WITHIN_LIMIT
- *              OVER_LIMIT      more is held than is allowed; nothing new until it falls
- *              UNKNOWN_MEMORY  Unknown: devices are in use that nothing prices
+ *              CEILING_EXCEEDED  its tenant's ceiling has no room; the message says how much is
+ * missing INVALID         the spec cannot be read in our units DUPLICATE       an older quota
+ * governs the namespace TERMINATING     the quota is being deleted and governs no more Exceeded
+ * WITHIN_LIMIT OVER_LIMIT      more is held than is allowed; nothing new until it falls SHRUNK so
+ * because the spec or the ceiling was cut; onShrink says what follows RECALLED        so because
+ * borrowed memory was called back; likewise UNKNOWN_MEMORY  Unknown: devices are in use that
+ * nothing prices NOT_ACCEPTED    Unknown: nothing is measured Throttled  NOT_THROTTLED Drifted
+ * IN_SYNC FOREIGN_WRITER  somebody else changed what we own; named, and put right LEDGER_DIFFERS  a
+ * recount found another sum than the ledger; corrected NOT_ACCEPTED    Unknown: nothing is owned
+ *   Priced     ALL_PRICED      every device in use is charged at what its node says it is
+ *              MEMORY_ASSUMED  some are charged at the dearest there is: their node does not tell
+ *              SOURCES_DISAGREE  two sources tell different memory; the first in order counts
+ *              UNKNOWN_MEMORY  nothing tells what some in use are
  *              NOT_ACCEPTED    Unknown: nothing is measured
- *   Throttled  NOT_THROTTLED
- *   Drifted    IN_SYNC
- *              FOREIGN_WRITER  somebody else changed what we own; named, and put right
- *              LEDGER_DIFFERS  a recount found another sum than the ledger; corrected
- *              NOT_ACCEPTED    Unknown: nothing is owned
+ *
+ * Of a TenantQoS:
+ *   Ready      ENFORCED, PENDING (some namespace is not yet enforced), NOT_ACCEPTED
+ *   Accepted   ACCEPTED, INVALID, TERMINATING,
+ *              NAMESPACE_CONFLICT  an older TenantQoS has some of the namespaces it selects
+ *   Exceeded   WITHIN_LIMIT, OVER_LIMIT (more is held than the ceiling), NOT_ACCEPTED
  */
 #define QUOTA_REASONS(X)                         \
 	X(ENFORCED, "Enforced")                  \
@@ -72,7 +108,15 @@ enum quota_condition {
 	X(NOT_THROTTLED, "NotThrottled")         \
 	X(IN_SYNC, "InSync")                     \
 	X(FOREIGN_WRITER, "ForeignWriter")       \
-	X(LEDGER_DIFFERS, "LedgerDiffers")
+	X(LEDGER_DIFFERS, "LedgerDiffers")       \
+	X(DRY_RUN, "DryRun")                     \
+	X(CEILING_EXCEEDED, "CeilingExceeded")   \
+	X(SHRUNK, "Shrunk")                      \
+	X(RECALLED, "Recalled")                  \
+	X(ALL_PRICED, "AllPriced")               \
+	X(MEMORY_ASSUMED, "MemoryAssumed")       \
+	X(SOURCES_DISAGREE, "SourcesDisagree")   \
+	X(NAMESPACE_CONFLICT, "NamespaceConflict")
 
 enum quota_reason {
 #define X(name, text) QUOTA_REASON_##name,
@@ -86,6 +130,7 @@ enum condition_status { CONDITION_UNKNOWN, CONDITION_TRUE, CONDITION_FALSE };
 const char *quota_condition_text(enum quota_condition condition);
 const char *quota_reason_text(enum quota_reason reason);
 const char *condition_status_text(enum condition_status status); /* "True", "False", "Unknown" */
+const char *shrink_policy_text(enum shrink_policy policy);
 
 #define QUOTA_MESSAGE_SIZE 384
 
@@ -109,11 +154,34 @@ struct quota_row {
 /* used_percent goes no further; it is also what any use of an effective of 0 shows. */
 #define QUOTA_PERCENT_MOST 9999
 
+/* status.dryRun.workloads[]: what enforcing would have refused, by the owner of the pods. */
+struct dry_run_row {
+	struct str kind, name; /* "Job", "train"; "Pod" and its name where it has no owner */
+	int64_t pods;
+	int64_t gpu_memory; /* bytes that they asked for */
+};
+
+/* Counted over pods created at since_us or later; kept where the controller restarts. */
+struct dry_run_status {
+	int64_t since_us;   /* real, full seconds; 0: not in DryRun, and all else is empty */
+	int64_t through_us; /* real, full seconds: pods created until then were looked at */
+	int64_t refused;    /* pods, of all workloads, also of those that are not listed */
+	const struct dry_run_row *rows; /* at most LIMIT_DRY_RUN_ROWS, most pods first */
+	size_t n_rows;
+};
+
 /* A GpuMemoryQuota's status in our units. */
 struct quota_status {
 	int64_t observed_generation;
 	int64_t effective, used, lent, borrowed, live; /* bytes */
-	int64_t gpus_used;                             /* whole cards */
+	int64_t granted;  /* bytes of the spec that its tenant's ceiling has room for; all without
+			     a tenant. effective = granted - lent + borrowed, but where memory is on
+			     its way from one to another: less then */
+	int64_t released; /* bytes of pods stuck terminating that are no more charged */
+	int64_t released_pods;
+	struct str tenant; /* name of the TenantQoS of the namespace; empty for none */
+	struct dry_run_status dry_run;
+	int64_t gpus_used;            /* whole cards */
 	int64_t used_percent;         /* of effective, rounded up; 0 where nothing is used */
 	int64_t pods;                 /* that hold or ask for a GPU */
 	const struct quota_row *rows; /* sorted by resource, product */

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "model/quota.h"
 #include "quota/price.h"
+#include "quota/tenant.h"
 
 /*
  * What a namespace's GpuMemoryQuota means now: plan = decide(view). Pure: the caller gathers the
@@ -23,6 +24,24 @@ struct quota_use {
 	uint32_t resource, product; /* handles as in the price list; of a bound pod: its node's */
 	int64_t count;              /* units of pods that are not finished */
 	int64_t count_live;         /* of those, bound */
+	int64_t bytes;              /* charged under this row */
+};
+
+/* What the namespace's tenant gives to it (quota/tenant.h). */
+struct quota_share {
+	struct str tenant;         /* name of the TenantQoS */
+	struct tenant_grant grant; /* zeroed where the tenant has not decided yet: nothing */
+};
+
+/* One pod (or DRA claim) that holds memory of the namespace: for onShrink and DryRun. */
+struct quota_holder {
+	struct str name, uid;
+	struct str owner_kind, owner_name; /* its workload; empty: itself */
+	int64_t charge;                    /* bytes */
+	int64_t created_us;                /* real, full seconds */
+	bool terminating;
+	bool new_since_status; /* DryRun: not looked at before */
+	const char *blocked;   /* why the API server last refused to evict it, or NULL */
 };
 
 /*
@@ -68,6 +87,14 @@ struct quota_view {
 	int64_t unpriced;      /* units in use that nothing prices */
 	int64_t pods;          /* that are not finished */
 	int64_t recount_drift; /* bytes by which the last recount corrected the ledger; 0: none */
+	int64_t assumed; /* bytes among used that are the dearest there is, since the node does
+			    not tell */
+	struct str disagreement; /* between sources about devices in use, a sentence; empty: none */
+	int64_t released, released_pods;    /* stuck terminating and not among used */
+	const struct quota_share *share;    /* NULL: the namespace belongs to no tenant */
+	const struct quota_holder *holders; /* where the caller was asked for them: see
+					       needs_holders */
+	size_t n_holders;
 
 	struct resource_quota_view resource_quota;
 	struct limit_range_view limit_range;
@@ -86,7 +113,11 @@ struct quota_plan {
 	const struct resource_amount *defaults; /* of the LimitRange; none: it should not exist */
 	size_t n_defaults;
 	bool write_limit_range, delete_limit_range;
-	bool write_status;     /* status differs from what the server has */
+	bool delete_resource_quota; /* DryRun: it is ours and should not be there */
+	bool needs_holders; /* decide again with the view's holders: they are asked for only where
+			       they matter */
+	const struct quota_holder *evict; /* the next to go, of the view's holders; NULL: none */
+	bool write_status;                /* status differs from what the server has */
 	bool status_urgent;    /* in more than use: not to be held back by the once-a-second rule */
 	int64_t look_again_us; /* monotonic: time alone may change the verdict then; TIME_NEVER */
 };

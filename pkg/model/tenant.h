@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_MODEL_TENANT_H
+#define GPUQOS_MODEL_TENANT_H
+
+#include "model/labels.h"
+#include "model/quota.h"
+
+/*
+ * A TenantQoS in our units: several namespaces under one ceiling. Everything borrowed from whoever
+ * holds it.
+ */
+
+/* name, text in spec.tier. In rising order: only lower tiers give way to higher ones. */
+#define TENANT_TIERS(X)              \
+	X(BEST_EFFORT, "BestEffort") \
+	X(TRAINING, "Training")      \
+	X(INFERENCE, "Inference")
+
+enum tenant_tier {
+#define X(name, text) TIER_##name,
+	TENANT_TIERS(X)
+#undef X
+};
+
+/* Kubernetes' own classes for a pod; BESTEFFORT cannot be asked for. */
+enum pod_qos { POD_QOS_ANY, POD_QOS_GUARANTEED, POD_QOS_BURSTABLE };
+
+struct tenant_spec {
+	struct label_selector namespaces;
+	enum tenant_tier tier;
+	int64_t ceiling;      /* bytes, at least 1 GiB, or AMOUNT_NONE */
+	int64_t ceiling_gpus; /* whole GPUs, or AMOUNT_NONE */
+	enum pod_qos qos;
+	bool qos_denies; /* else a pod of another class is admitted with a warning */
+	const struct str *priority_classes; /* that its pods may name; none given: any */
+	size_t n_priority_classes;
+};
+
+/* type, status.conditions[].type of a TenantQoS */
+#define TENANT_CONDITIONS(X)    \
+	X(READY, "Ready")       \
+	X(ACCEPTED, "Accepted") \
+	X(EXCEEDED, "Exceeded")
+
+enum tenant_condition {
+#define X(name, text) TENANT_##name,
+	TENANT_CONDITIONS(X)
+#undef X
+		TENANT_CONDITION_COUNT
+};
+
+/* Borrowed, static. */
+const char *tenant_tier_text(enum tenant_tier tier);
+const char *tenant_condition_text(enum tenant_condition condition);
+
+/*
+ * A TenantQoS's status. `granted`, `used` and `lent` are sums over its namespaces; lent is what is
+ * lent at this moment between them, so it is also what is borrowed. Conditions use the reasons of
+ * model/quota.h.
+ */
+struct tenant_status {
+	int64_t observed_generation;
+	int64_t ceiling;                 /* bytes, or AMOUNT_NONE: absent */
+	int64_t granted, used, lent;     /* bytes */
+	int64_t granted_gpus, used_gpus; /* whole cards */
+	int64_t n_namespaces;            /* all of them */
+	const struct str *namespaces;    /* sorted; at most LIMIT_STATUS_NAMESPACES */
+	size_t n_namespaces_listed;
+	struct condition conditions[TENANT_CONDITION_COUNT];
+};
+
+/* A TenantQoS as observed: transient, everything borrowed. */
+struct tenant_facts {
+	struct str name, uid;
+	uint64_t resource_version; /* 0 when it is no number */
+	int64_t created_us;        /* real; of two that select a namespace the oldest has it */
+	int64_t generation;
+	bool terminating;
+	struct tenant_spec spec;
+	const char *invalid; /* why the spec cannot be used, or NULL */
+	bool has_status;
+	struct tenant_status status;
+};
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_QUOTA_TENANT_H
+#define GPUQOS_QUOTA_TENANT_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "model/quota.h"
+
+/*
+ * What a tenant's ceiling gives to each of its namespaces: grants = decide(members, ceiling). Pure.
+ *
+ * Acceptance. A quota is granted whole while the ceiling lasts, memory and cards together, in the
+ * order of creation, ties by name; a smaller one may pass one that does not fit. What was granted
+ * stays granted, whatever others ask for; only its own spec and a cut of the ceiling take from it,
+ * a cut from the youngest first. Who is refused keeps what it was granted before and is told how
+ * much is missing.
+ *
+ * Lending. A member that is short (its own grant minus its use is below its reserve) borrows up to
+ * its limit of what its siblings do not use; several share alike (max-min), loans that stand are
+ * not shuffled. It gives back when its own grant has twice its reserve of room again. A donor lends
+ * what is above its use and twice its reserve; when its room falls below one reserve, it calls back
+ * until it has two: first loans that nobody uses, then those of the youngest borrower. The distance
+ * between the two marks keeps hard values from following every pod. A member is either donor or
+ * borrower.
+ *
+ * Moving. Nothing is given to one before it has been taken from the other: a raise comes out of
+ * what the ceiling leaves after every member's `held`, the most that it could hold now whatever we
+ * decide. So the sum of held stays within the ceiling wherever it was, and a decision made on old
+ * news is late, never wrong. Lent is what borrowers hold at this moment, also while it is called
+ * back: the sums of lent and borrowed are equal to the byte in every decision.
+ */
+struct tenant_member {
+	struct str name;    /* of the namespace; each once */
+	int64_t created_us; /* of its quota */
+	bool asks;          /* it has a quota that can be used; else wants are 0 */
+	int64_t wants;      /* bytes: spec.gpuMemory */
+	int64_t wants_gpus; /* whole cards: spec.gpus, or as many as wants buys at most */
+	int64_t borrow_limit;
+	/* As decided before, or as the status of its quota says after a restart. */
+	int64_t granted, granted_gpus, borrowed, lent, effective;
+	/* Bytes, whole cards that the API server may let it have now: the largest of what its
+	 * ResourceQuota says in spec and status, and of what its status published. */
+	int64_t enforced, enforced_gpus;
+	int64_t used, used_gpus; /* by the ledger */
+	int64_t reserve;         /* bytes, >= 0: its largest device */
+};
+
+struct tenant_view {
+	int64_t ceiling;      /* bytes, or AMOUNT_NONE */
+	int64_t ceiling_gpus; /* whole cards, or AMOUNT_NONE */
+	const struct tenant_member *members;
+	size_t n_members;
+};
+
+enum grant_outcome {
+	GRANT_FULL,   /* all that it asks for is granted */
+	GRANT_WAITS,  /* there is room, once others have let go of it */
+	GRANT_NO_ROOM /* the ceiling has no room for it: missing, missing_gpus */
+};
+
+struct tenant_grant {
+	enum grant_outcome outcome;
+	int64_t granted, granted_gpus;
+	int64_t borrowed, lent; /* bytes; one of them is 0 */
+	/* What it may hold from now on, bytes: granted - lent + borrowed at most, less where it is
+	 * being lowered for another's sake, or what it borrows is called back. */
+	int64_t effective;
+	bool recalled;                 /* it holds borrowed memory that is called back */
+	int64_t missing, missing_gpus; /* what the ceiling lacks for its raise; 0 with others */
+};
+
+struct tenant_sums {
+	int64_t granted, granted_gpus, used, used_gpus, lent;
+	bool moving; /* some member waits for another */
+};
+
+/*
+ * @ret_grants: n_members of them, in the order of the members. -1 with LIMIT when the arena is
+ * full. Time O(n log n).
+ */
+int tenant_decide(const struct tenant_view *view, struct arena *arena,
+		  struct tenant_grant *ret_grants, struct tenant_sums *ret_sums, struct error *err);
+
+#endif
