@@ -139,7 +139,7 @@ static bool view_uses(const struct cluster *cluster, const struct sums *sums, st
 		const struct price_row *row = &cluster->prices[sorted[i].row];
 
 		uses[i] = (struct quota_use){row->resource, row->product, sorted[i].count,
-					     sorted[i].count_live};
+					     sorted[i].count_live, 0};
 	}
 	view->uses = uses;
 	view->n_uses = n;
