@@ -69,6 +69,25 @@ struct tenant_status {
 	struct condition conditions[TENANT_CONDITION_COUNT];
 };
 
+/*
+ * A ValidatingAdmissionPolicyBinding that ties a policy to a TenantQoS as its parameter: with one
+ * per tenant, a pod's admission looks at its own tenant alone.
+ */
+struct policy_binding {
+	struct str policy, param;         /* names of the policy and of the TenantQoS */
+	bool denies;                      /* else it warns */
+	struct label_selector namespaces; /* that it looks at; none: all */
+	struct label_selector objects;    /* likewise */
+};
+
+struct binding_facts {
+	struct str name, uid;
+	uint64_t resource_version;
+	struct str owner_uid; /* of the controlling owner reference */
+	struct policy_binding spec;
+	bool other; /* it has more than one of ours has */
+};
+
 /* A TenantQoS as observed: transient, everything borrowed. */
 struct tenant_facts {
 	struct str name, uid;
