@@ -40,7 +40,11 @@ static const struct pattern patterns[] = {
 	PREFIX("volcano.sh/gpu-", FRACTION),
 	PREFIX("koordinator.sh/gpu", FRACTION),
 	PREFIX("aliyun.com/gpu-", FRACTION),
+	EXACT("kai.scheduler/gpu-memory", FRACTION),
+	EXACT("kai.scheduler/gpu-fraction", FRACTION),
 };
+
+#define CLASS_PREFIX "deviceclass.resource.kubernetes.io/"
 
 /*
  * "amd.com/cpx_nps4": compute partition and memory partition. A card in one part (spx) is a card.
@@ -62,13 +66,31 @@ static enum resource_family amd_partition(struct str name)
 
 enum resource_family resource_family(struct str name)
 {
+	struct str class;
+
 	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
 		const struct pattern *p = &patterns[i];
 
 		if (p->prefix ? str_starts_with(name, p->text) : str_equal(name, p->text))
 			return p->family;
 	}
+	if (resource_device_class(name, &class))
+		return RESOURCE_DEVICE_CLASS;
 	return amd_partition(name);
+}
+
+bool resource_device_class(struct str name, struct str *ret_class)
+{
+	const struct str suffix = STR(RESOURCE_CLASS_SUFFIX);
+	const struct str prefix = STR(CLASS_PREFIX);
+
+	if (name.len > suffix.len && str_ends_with(name, suffix))
+		*ret_class = (struct str){name.data, name.len - suffix.len};
+	else if (name.len > prefix.len && str_starts_with(name, prefix))
+		*ret_class = str_skip(name, prefix.len);
+	else
+		return false;
+	return true;
 }
 
 static bool is_lower(char c)
@@ -116,6 +138,41 @@ bool resource_is_extended(struct str resource)
 	       is_name(domain, DOMAIN_MOST, is_lower, "-.", false) &&
 	       is_name(name, NAME_MOST, is_letter, "-_.", true);
 }
+
+/* --- keys of a ResourceQuota */
+
+enum resource_key_kind resource_quota_key_kind(struct str name)
+{
+	/* The second form of a DeviceClass is counted like any other extended resource. */
+	const struct str implicit = STR(CLASS_PREFIX);
+	struct str class;
+
+	if (str_equal(name, STR(RESOURCE_HAMI_LIMIT)))
+		return RESOURCE_KEY_BARE;
+	if (str_starts_with(name, STR("kai.scheduler/")))
+		return RESOURCE_KEY_NONE;
+	if (resource_device_class(name, &class))
+		return str_starts_with(name, implicit) ? RESOURCE_KEY_REQUESTS : RESOURCE_KEY_BARE;
+	return resource_is_extended(name) ? RESOURCE_KEY_REQUESTS : RESOURCE_KEY_NONE;
+}
+
+bool resource_of_quota_key(struct str key, struct str *ret_name)
+{
+	const struct str requests = STR("requests.");
+	enum resource_key_kind kind = RESOURCE_KEY_BARE;
+	struct str name = key;
+
+	if (str_starts_with(key, requests)) {
+		kind = RESOURCE_KEY_REQUESTS;
+		name = str_skip(key, requests.len);
+	}
+	if (resource_quota_key_kind(name) != kind)
+		return false;
+	*ret_name = name;
+	return true;
+}
+
+/* --- what MIG names claim */
 
 /* The decimal number that @s starts with, cut off; -1 where there is none or it is absurd. */
 static int64_t take_number(struct str *s)

@@ -47,6 +47,16 @@ static const struct {
 	{"koordinator.sh/gpu.shared", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
 	{"koordinator.sh/rdma", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
 	{"aliyun.com/gpu-mem", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
+	{"kai.scheduler/gpu-memory", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
+	{"kai.scheduler/gpu-fraction", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
+	{"kai.scheduler/queue", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+	{"gpu.nvidia.com.deviceclass.resource.k8s.io/devices", RESOURCE_DEVICE_CLASS,
+	 AMOUNT_UNKNOWN},
+	{"deviceclass.resource.kubernetes.io/gpu.nvidia.com", RESOURCE_DEVICE_CLASS,
+	 AMOUNT_UNKNOWN},
+	{".deviceclass.resource.k8s.io/devices", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+	{"deviceclass.resource.kubernetes.io/", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+	{"a.deviceclass.resource.k8s.io/other", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
 	{"cpu", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
 	{"", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
 };
@@ -106,12 +116,73 @@ static void an_extended_resource_is_written_domain_and_name(void **state)
 			fail_msg("\"%s\"", names[i].resource);
 }
 
+static void both_forms_of_a_device_class_name_it(void **state)
+{
+	struct str class = STR("untouched");
+
+	(void)state;
+	assert_true(resource_device_class(STR("mig.nvidia.com" RESOURCE_CLASS_SUFFIX), &class));
+	assert_true(str_equal(class, STR("mig.nvidia.com")));
+	assert_true(resource_device_class(STR("deviceclass.resource.kubernetes.io/a.b"), &class));
+	assert_true(str_equal(class, STR("a.b")));
+	assert_false(resource_device_class(STR("nvidia.com/gpu"), &class));
+	assert_true(str_equal(class, STR("a.b")));
+}
+
+/* Keys are read as they are written, and no other form of them. */
+static void a_quota_has_one_key_for_each_resource(void **state)
+{
+	static const struct {
+		const char *name;
+		enum resource_key_kind kind;
+		const char *key;       /* that bounds it */
+		const char *other_key; /* that the API server would take and we do not */
+	} keys[] = {
+		{"nvidia.com/gpu", RESOURCE_KEY_REQUESTS, "requests.nvidia.com/gpu",
+		 "nvidia.com/gpu"},
+		{"nvidia.com/gpumem", RESOURCE_KEY_REQUESTS, "requests.nvidia.com/gpumem",
+		 "nvidia.com/gpumem"},
+		{"limits.nvidia.com/gpumem", RESOURCE_KEY_BARE, "limits.nvidia.com/gpumem",
+		 "requests.limits.nvidia.com/gpumem"},
+		{"limits.nvidia.com/gpu", RESOURCE_KEY_REQUESTS, "requests.limits.nvidia.com/gpu",
+		 "limits.nvidia.com/gpu"},
+		{"huawei.com/Ascend910B", RESOURCE_KEY_REQUESTS, "requests.huawei.com/Ascend910B",
+		 "huawei.com/Ascend910B"},
+		{"a.b" RESOURCE_CLASS_SUFFIX, RESOURCE_KEY_BARE, "a.b" RESOURCE_CLASS_SUFFIX,
+		 "requests.a.b" RESOURCE_CLASS_SUFFIX},
+		{"deviceclass.resource.kubernetes.io/a.b", RESOURCE_KEY_REQUESTS,
+		 "requests.deviceclass.resource.kubernetes.io/a.b",
+		 "deviceclass.resource.kubernetes.io/a.b"},
+		{"kai.scheduler/gpu-memory", RESOURCE_KEY_NONE, NULL, "kai.scheduler/gpu-memory"},
+		{"kai.scheduler/gpu-fraction", RESOURCE_KEY_NONE, NULL,
+		 "requests.kai.scheduler/gpu-fraction"},
+		{"cpu", RESOURCE_KEY_NONE, NULL, "requests.cpu"},
+		{"pods", RESOURCE_KEY_NONE, NULL, "pods"},
+		{"", RESOURCE_KEY_NONE, NULL, "requests."},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		struct str name = STR_NONE;
+
+		if (resource_quota_key_kind(str_from(keys[i].name)) != keys[i].kind)
+			fail_msg("%s", keys[i].name);
+		if (keys[i].key && (!resource_of_quota_key(str_from(keys[i].key), &name) ||
+				    !str_equal(name, str_from(keys[i].name))))
+			fail_msg("%s is not read back", keys[i].key);
+		if (resource_of_quota_key(str_from(keys[i].other_key), &name))
+			fail_msg("%s bounds nothing", keys[i].other_key);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_tell_the_family),
 		cmocka_unit_test(test_mig_names_claim_memory),
 		cmocka_unit_test(an_extended_resource_is_written_domain_and_name),
+		cmocka_unit_test(both_forms_of_a_device_class_name_it),
+		cmocka_unit_test(a_quota_has_one_key_for_each_resource),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
