@@ -35,6 +35,11 @@
 #define STREAM_BREAKS 3
 /* 504s in a row without a word: perhaps the server does not know our version and cannot say so. */
 #define SILENT_TIMEOUTS 3
+/* How often a type that is not installed is looked for, and how many times in a row one that was
+ * there must be missed: a proxy, or a server that has just begun, may not know it for a moment. */
+#define ABSENT_US     (15 * USEC_PER_SEC)
+#define ABSENT_JITTER 0.2
+#define ABSENCES      3
 
 enum phase { STREAMING, PAGING, WATCHING };
 
@@ -47,7 +52,8 @@ struct watch {
 	bool heard;     /* on the stream that is open */
 	bool synced;
 	bool refuses_streams;
-	unsigned int stream_breaks, silent_timeouts;
+	bool optional, absent; /* absent: the last full state was that there is no such type */
+	unsigned int stream_breaks, silent_timeouts, absences;
 	int64_t wait_until_us, opened_us, timeout_us, last_heard_us;
 	struct buf version, token; /* both travel in a URL, which bounds them */
 	uint64_t begun, full_states;
@@ -74,6 +80,11 @@ void watch_free(struct watch *watch)
 	buf_clear(&watch->version);
 	buf_clear(&watch->token);
 	mem_free(watch);
+}
+
+void watch_set_optional(struct watch *watch)
+{
+	watch->optional = true;
 }
 
 /* --- steps */
@@ -180,6 +191,45 @@ static bool is_of_the_stream(const struct error *err)
 	       err->kind == ERROR_LIMIT;
 }
 
+/* The server knows no such type. A list or stream says so at its beginning or not at all. */
+static bool is_missed(const struct watch *watch, const struct error *err)
+{
+	return watch->optional && err && err->kind == ERROR_NOT_FOUND && !watch->heard &&
+	       watch->token.len == 0;
+}
+
+/* What is empty is complete. It is neither a restart nor a relist: nothing was read. */
+static void type_is_absent(struct watch *watch, int64_t now_us, struct watch_step *step)
+{
+	watch->absent = true;
+	watch->synced = true;
+	watch->replacing = false;
+	watch->phase = STREAMING;
+	watch->refuses_streams = false;
+	watch->stream_breaks = 0;
+	watch->last_heard_us = now_us;
+	watch->begun--;
+	watch->full_states--;
+	wait(watch, random_jitter(&watch->random, ABSENT_US, ABSENT_JITTER), now_us, step);
+	step->effect = WATCH_EFFECT_END_REPLACE;
+}
+
+/* True: it is believed, and the step is taken. */
+static bool believe_absent(struct watch *watch, const struct error *err, int64_t now_us,
+			   struct watch_step *step)
+{
+	bool was_there = watch->synced && !watch->absent;
+
+	if (!is_missed(watch, err)) {
+		watch->absences = 0;
+		return false;
+	}
+	if (++watch->absences < ABSENCES && was_there)
+		return false;
+	type_is_absent(watch, now_us, step);
+	return true;
+}
+
 static void stream_list_failed(struct watch *watch, const struct error *err, int64_t now_us,
 			       struct watch_step *step)
 {
@@ -221,6 +271,8 @@ void watch_on_failed(struct watch *watch, const struct error *err, int64_t now_u
 {
 	if (!watch->open)
 		stay(watch, ret_step);
+	else if (watch->phase != WATCHING && believe_absent(watch, err, now_us, ret_step))
+		return;
 	else if (watch->phase == STREAMING)
 		stream_list_failed(watch, err, now_us, ret_step);
 	else if (watch->phase == PAGING)
@@ -258,6 +310,8 @@ static void list_is_complete(struct watch *watch)
 	watch->phase = WATCHING;
 	watch->replacing = false;
 	watch->synced = true;
+	watch->absent = false;
+	watch->absences = 0;
 	watch->stream_breaks = 0;
 	buf_reset(&watch->token);
 }
@@ -365,6 +419,11 @@ void watch_next(struct watch *watch, int64_t now_us, struct watch_step *ret_step
 bool watch_synced(const struct watch *watch)
 {
 	return watch->synced;
+}
+
+bool watch_absent(const struct watch *watch)
+{
+	return watch->absent;
 }
 
 int64_t watch_last_heard_us(const struct watch *watch)

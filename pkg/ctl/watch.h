@@ -64,6 +64,12 @@ struct watch; /* opaque */
 /* @seed spreads time-outs and back-offs of many watches and replicas. */
 struct watch *watch_new(uint64_t seed);
 void watch_free(struct watch *watch);
+/*
+ * Before the first step: the type may not be installed (a CRD, an API group). Then a list or stream
+ * is answered 404, which counts as a full state of nothing (BEGIN, END and a WAIT of 15 to 18 s,
+ * after which it is looked for again). A type that was there must be missed three times in a row.
+ */
+void watch_set_optional(struct watch *watch);
 
 /* What to do first, and again whenever a WAIT is over. */
 void watch_next(struct watch *watch, int64_t now_us, struct watch_step *ret_step);
@@ -89,6 +95,7 @@ void watch_on_failed(struct watch *watch, const struct error *err, int64_t now_u
 		     struct watch_step *ret_step);
 
 bool watch_synced(const struct watch *watch);           /* a full state was once complete */
+bool watch_absent(const struct watch *watch);           /* optional, and not installed */
 int64_t watch_last_heard_us(const struct watch *watch); /* event, bookmark, page; 0: none yet */
 /* Streams and lists begun after the first; the watch that belongs to a paged list is not one. */
 uint64_t watch_restarts(const struct watch *watch);

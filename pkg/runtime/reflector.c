@@ -209,6 +209,24 @@ static void note_failure(struct reflector *reflector, const struct error *err)
 			    LOG_CSTR("error", err->message));
 }
 
+/* Of a type that may be absent, that it is (or came) is no failure, and said once. */
+static void on_failed(struct reflector *reflector, const struct error *err,
+		      struct watch_step *ret_step)
+{
+	bool was_absent = watch_absent(reflector->watch);
+
+	watch_on_failed(reflector->watch, err, now_us(reflector), ret_step);
+	if (!watch_absent(reflector->watch) || ret_step->effect != WATCH_EFFECT_END_REPLACE) {
+		note_failure(reflector, err);
+		return;
+	}
+	reflector->last_error.kind = ERROR_NONE;
+	if (!was_absent)
+		log_info(reflector->options.log,
+			 "the API server does not know this type: it counts as empty until it does",
+			 LOG_CSTR("resource", reflector->options.type->plural));
+}
+
 static void on_done(void *context, const struct kube_answer *answer, const struct error *err)
 {
 	struct reflector *reflector = context;
@@ -220,13 +238,10 @@ static void on_done(void *context, const struct kube_answer *answer, const struc
 		step = reflector->pending;
 		reflector->has_pending = false;
 	} else if (reflector->pending_error.kind != ERROR_NONE) {
-		note_failure(reflector, &reflector->pending_error);
-		watch_on_failed(reflector->watch, &reflector->pending_error, now_us(reflector),
-				&step);
+		on_failed(reflector, &reflector->pending_error, &step);
 		error_clear(&reflector->pending_error);
 	} else if (err) {
-		note_failure(reflector, err);
-		watch_on_failed(reflector->watch, err, now_us(reflector), &step);
+		on_failed(reflector, err, &step);
 	} else if (reflector->action == WATCH_LIST_PAGE) {
 		reflector->last_error.kind = ERROR_NONE;
 		watch_on_page(reflector->watch, reflector->page_version,
@@ -295,6 +310,8 @@ struct reflector *reflector_new(struct kube_client *client, const struct reflect
 	reflector->options = *options;
 	reflector->loop = kube_client_loop(client);
 	reflector->watch = watch_new(options->seed);
+	if (options->optional)
+		watch_set_optional(reflector->watch);
 	reflector->object = mem_alloc(options->type->schema->size);
 	arena_init(&reflector->arena, LIMIT_DECODE_ARENA);
 	buf_init(&reflector->page_continue, LIMIT_HTTP_URL);
@@ -324,6 +341,7 @@ void reflector_stats(const struct reflector *reflector, struct reflector_stats *
 {
 	*ret_stats = (struct reflector_stats){
 		.synced = watch_synced(reflector->watch),
+		.absent = watch_absent(reflector->watch),
 		.last_heard_us = watch_last_heard_us(reflector->watch),
 		.restarts = watch_restarts(reflector->watch),
 		.relists = watch_relists(reflector->watch),

@@ -28,6 +28,9 @@ struct reflector_options {
 	struct str namespace;                        /* empty: all; borrowed for life */
 	const char *field_selector, *label_selector; /* borrowed for life, or NULL */
 	struct reflector_sink sink;
+	/* The type may not be installed: it is then an empty kind, complete, and looked for again
+	 * (ctl/watch.h). Others fail, and are never complete before they are there. */
+	bool optional;
 	uint64_t seed;   /* spreads back-offs and time-outs */
 	struct log *log; /* may be NULL: failures of the connection and objects that cannot be read,
 			    once each state */
@@ -42,7 +45,7 @@ void reflector_free(struct reflector *reflector);
 void reflector_start(struct reflector *reflector);
 
 struct reflector_stats {
-	bool synced;
+	bool synced, absent;   /* absent: synced as empty, since the type is not installed */
 	int64_t last_heard_us; /* monotonic; 0: never */
 	uint64_t restarts, relists, objects, unreadable;
 	struct error last_error; /* kind NONE when the watch is up */

@@ -60,6 +60,11 @@ struct script {
 		FAIL, AT(0), ERR(INVALID, 422), ASKS("") \
 	}
 
+#define ABSENT(s)                                                               \
+	{                                                                       \
+		FAIL, AT(s), ERR(NOT_FOUND, 404), WAITS(15000, 18000), COMPLETE \
+	}
+
 static const struct script scripts[] = {
 	{"a streamed list becomes a watch on the same stream",
 	 {TO_STREAM,
@@ -255,6 +260,58 @@ static const struct script scripts[] = {
 	  {NEXT, AT(5), ASKS(""), BEGIN}}},
 };
 
+/* Of a type that may not be installed. */
+static const struct script optional_scripts[] = {
+	{"a type that is not installed is a complete state of nothing, and looked for again",
+	 {TO_STREAM, ABSENT(0), {NEXT, AT(18), STREAMS, BEGIN}, ABSENT(18)}},
+	{"a type that is installed later is read like any other",
+	 {TO_STREAM,
+	  ABSENT(0),
+	  {NEXT, AT(18), STREAMS, BEGIN},
+	  {OBJECT, AT(18), RV("7"), GOES_ON},
+	  {LAST_MARK, AT(18), RV("100"), GOES_ON, COMPLETE},
+	  {OBJECT, AT(19), RV("101"), GOES_ON}}},
+	{"a type that was there is given up when it was missed three times in a row",
+	 {TO_SYNCED,
+	  {FAIL, AT(2), ERR(NOT_FOUND, 404), WAITS(800, 1600)},
+	  {NEXT, AT(4), STREAMS, BEGIN},
+	  {FAIL, AT(4), ERR(NOT_FOUND, 404), WAITS(1600, 3200), ABORT},
+	  {NEXT, AT(9), STREAMS, BEGIN},
+	  {FAIL, AT(9), ERR(NOT_FOUND, 404), WAITS(3200, 6400), ABORT},
+	  {NEXT, AT(19), STREAMS, BEGIN},
+	  ABSENT(19),
+	  {NEXT, AT(39), STREAMS, BEGIN},
+	  ABSENT(39)}},
+	{"another failure in between makes the count begin anew",
+	 {TO_SYNCED,
+	  {FAIL, AT(2), ERR(NOT_FOUND, 404), WAITS(800, 1600)},
+	  {NEXT, AT(4), STREAMS, BEGIN},
+	  {FAIL, AT(4), ERR(NOT_FOUND, 404), WAITS(1600, 3200), ABORT},
+	  {NEXT, AT(9), STREAMS, BEGIN},
+	  {FAIL, AT(9), ERR(NOT_FOUND, 404), WAITS(3200, 6400), ABORT},
+	  {NEXT, AT(19), STREAMS, BEGIN},
+	  {FAIL, AT(19), ERR(UNAVAILABLE, 503), WAITS(6400, 12800), ABORT},
+	  {NEXT, AT(39), STREAMS, BEGIN},
+	  {FAIL, AT(39), ERR(NOT_FOUND, 404), WAITS(12800, 25600), ABORT}}},
+	{"another failure of a type that was not there leaves it so",
+	 {TO_STREAM,
+	  ABSENT(0),
+	  {NEXT, AT(18), STREAMS, BEGIN},
+	  {FAIL, AT(18), ERR(FORBIDDEN, 403), WAITS(800, 1600), ABORT},
+	  {NEXT, AT(20), STREAMS, BEGIN},
+	  ABSENT(20)}},
+	{"a first page that is not found says the same",
+	 {TO_PAGES, ABSENT(0), {NEXT, AT(18), STREAMS, BEGIN}}},
+	{"a later page that is not found does not",
+	 {TO_PAGES,
+	  {PAGE, AT(1), RV("100"), .token = "t1", ASKS("t1")},
+	  {FAIL, AT(1), ERR(NOT_FOUND, 404), WAITS(800, 1600), ABORT}}},
+	{"a stream that broke off after an event is no sign of absence",
+	 {TO_STREAM,
+	  {OBJECT, AT(1), RV("7"), GOES_ON},
+	  {FAIL, AT(1), ERR(NOT_FOUND, 404), WAITS(800, 1600), ABORT}}},
+};
+
 /* More text than a URL can carry, from the server. */
 static char endless[LIMIT_HTTP_URL + 2];
 
@@ -311,14 +368,14 @@ static void check(size_t number, const struct line *l, const struct watch_step *
 		assert_in_range(step->timeout_us, 5 * USEC_PER_MIN, 10 * USEC_PER_MIN);
 }
 
-static void test_script(void **state)
+static void run(const struct script *script, bool optional)
 {
-	const struct script *script = *state;
-
 	/* Whatever the dice say. */
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		struct watch *watch CLEANUP(watch_free) = watch_new(seed);
 
+		if (optional)
+			watch_set_optional(watch);
 		for (size_t i = 0; script->lines[i].op != NO_OP; i++) {
 			struct watch_step step;
 
@@ -326,6 +383,16 @@ static void test_script(void **state)
 			check(i, &script->lines[i], &step);
 		}
 	}
+}
+
+static void test_script(void **state)
+{
+	run(*state, false);
+}
+
+static void test_optional_script(void **state)
+{
+	run(*state, true);
 }
 
 static void test_counters_and_age(void **state)
@@ -406,11 +473,15 @@ int main(void)
 		cmocka_unit_test(test_seeds_spread_reconnects),
 		cmocka_unit_test(test_free_accepts_null),
 	};
-	struct CMUnitTest tests[ARRAY_SIZE(scripts) + FIXED_TESTS];
+	struct CMUnitTest tests[ARRAY_SIZE(scripts) + ARRAY_SIZE(optional_scripts) + FIXED_TESTS];
+	struct CMUnitTest *next = tests;
 
 	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++)
-		tests[i] = (struct CMUnitTest){scripts[i].name, test_script, NULL, NULL,
-					       (void *)(uintptr_t)&scripts[i]};
-	memcpy(tests + ARRAY_SIZE(scripts), fixed, sizeof(fixed));
+		*next++ = (struct CMUnitTest){scripts[i].name, test_script, NULL, NULL,
+					      (void *)(uintptr_t)&scripts[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(optional_scripts); i++)
+		*next++ = (struct CMUnitTest){optional_scripts[i].name, test_optional_script, NULL,
+					      NULL, (void *)(uintptr_t)&optional_scripts[i]};
+	memcpy(next, fixed, sizeof(fixed));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

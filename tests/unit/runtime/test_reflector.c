@@ -68,7 +68,7 @@ static void on_synced(void *context)
 	((struct world *)context)->synced++;
 }
 
-static int setup(void **state)
+static int begin(void **state, bool optional)
 {
 	struct world *w = mem_alloc(sizeof(*w));
 
@@ -78,12 +78,23 @@ static int setup(void **state)
 		&(struct reflector_options){
 			.type = &api_namespaces,
 			.sink = {on_begin, on_end, on_abort, on_apply, on_remove, on_synced, w},
+			.optional = optional,
 			.seed = 7,
 		});
 	reflector_start(w->reflector);
 	fake_kube_settle(w->kube.client);
 	*state = w;
 	return 0;
+}
+
+static int setup(void **state)
+{
+	return begin(state, false);
+}
+
+static int setup_optional(void **state)
+{
+	return begin(state, true);
 }
 
 static int teardown(void **state)
@@ -320,6 +331,50 @@ static void what_is_no_event_ends_the_stream(void **state)
 	assert_int_equal(stats.last_error.kind, ERROR_NONE);
 }
 
+static void a_type_that_must_be_there_is_waited_for(void **state)
+{
+	struct world *w = *state;
+	struct reflector_stats stats;
+
+	fail_request(w, ERROR_NOT_FOUND, 404);
+	reflector_stats(w->reflector, &stats);
+	assert_false(stats.synced);
+	assert_int_equal(stats.last_error.kind, ERROR_NOT_FOUND);
+	assert_string_equal(w->log, "begin abort");
+}
+
+static void a_type_that_may_be_missing_is_empty_until_it_comes(void **state)
+{
+	struct world *w = *state;
+	struct reflector_stats stats;
+
+	fail_request(w, ERROR_NOT_FOUND, 404);
+	reflector_stats(w->reflector, &stats);
+	assert_true(stats.synced && stats.absent);
+	assert_int_equal(stats.last_error.kind, ERROR_NONE);
+	assert_int_equal(w->synced, 1);
+	pass(w);
+	assert_asks(w, "WATCH namespaces /", "+initial  ");
+	event(w, "ADDED", "a", 5);
+	end_of_initial_events(w, 6);
+	reflector_stats(w->reflector, &stats);
+	assert_true(stats.synced && !stats.absent);
+	assert_int_equal(w->synced, 1);
+	assert_string_equal(w->log, "begin end begin +a end");
+}
+
+static void what_was_known_of_a_type_goes_with_it(void **state)
+{
+	struct world *w = *state;
+
+	sync(w);
+	for (int i = 0; i < 4; i++) {
+		fail_request(w, ERROR_NOT_FOUND, 404);
+		pass(w);
+	}
+	assert_string_equal(w->log, "begin +a end begin abort begin abort begin end begin");
+}
+
 /* What leaks or is used afterwards, the sanitizers tell. */
 static void it_may_be_freed_while_it_watches(void **state)
 {
@@ -347,6 +402,11 @@ int main(void)
 		CASE(a_page_without_metadata_is_no_page),
 		CASE(an_object_that_cannot_be_read_is_left_out_and_counted),
 		CASE(what_is_no_event_ends_the_stream),
+		CASE(a_type_that_must_be_there_is_waited_for),
+		cmocka_unit_test_setup_teardown(a_type_that_may_be_missing_is_empty_until_it_comes,
+						setup_optional, teardown),
+		cmocka_unit_test_setup_teardown(what_was_known_of_a_type_goes_with_it,
+						setup_optional, teardown),
 		CASE(it_may_be_freed_while_it_watches),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
