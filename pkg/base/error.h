@@ -24,24 +24,26 @@
  * INVALID is malformed input, or a request that the server refuses for good. LIMIT: a named limit
  * of base/limits.h was met. CONFLICT: a precondition failed or a concurrent write won; read again,
  * decide again. EXPIRED: a resourceVersion or continue token is too old; list again. THROTTLED is
- * 429 or a PodDisruptionBudget; retry_after_us may be set. UNAUTHORIZED: credentials were refused;
- * reload them. UNAVAILABLE: a connection was refused or cut, or 5xx. CANCELLED: taken back by its
- * owner. FENCED: this replica does not lead, the write was not sent. SYSTEM: a system call failed.
+ * 429: the server has too much to do; retry_after_us may be set. BUDGET: a PodDisruptionBudget, or
+ * more than one, keeps a pod from being evicted. UNAUTHORIZED: credentials were refused; reload
+ * them. UNAVAILABLE: a connection was refused or cut, or 5xx. CANCELLED: taken back by its owner.
+ * FENCED: this replica does not lead, the write was not sent. SYSTEM: a system call failed.
  */
-#define ERROR_KINDS(X)                  \
-	X(INVALID, "invalid")           \
-	X(LIMIT, "limit")               \
-	X(NOT_FOUND, "not found")       \
-	X(CONFLICT, "conflict")         \
-	X(EXISTS, "already exists")     \
-	X(EXPIRED, "expired")           \
-	X(THROTTLED, "throttled")       \
-	X(UNAUTHORIZED, "unauthorized") \
-	X(FORBIDDEN, "forbidden")       \
-	X(UNAVAILABLE, "unavailable")   \
-	X(TIMEOUT, "timed out")         \
-	X(CANCELLED, "cancelled")       \
-	X(FENCED, "fenced")             \
+#define ERROR_KINDS(X)                           \
+	X(INVALID, "invalid")                    \
+	X(LIMIT, "limit")                        \
+	X(NOT_FOUND, "not found")                \
+	X(CONFLICT, "conflict")                  \
+	X(EXISTS, "already exists")              \
+	X(EXPIRED, "expired")                    \
+	X(THROTTLED, "throttled")                \
+	X(BUDGET, "kept by a disruption budget") \
+	X(UNAUTHORIZED, "unauthorized")          \
+	X(FORBIDDEN, "forbidden")                \
+	X(UNAVAILABLE, "unavailable")            \
+	X(TIMEOUT, "timed out")                  \
+	X(CANCELLED, "cancelled")                \
+	X(FENCED, "fenced")                      \
 	X(SYSTEM, "system error")
 
 enum error_kind {

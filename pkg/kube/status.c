@@ -59,20 +59,44 @@ static enum error_kind kind_of_code(int code)
 	}
 }
 
+static bool has_cause(const struct wire_status *status, const char *reason)
+{
+	wire_for_each(const struct wire_cause, cause, status->details.causes)
+		if (str_equal(cause->reason, str_from(reason)))
+			return true;
+	return false;
+}
+
 /* A version of the future: this server's data is older than what we saw. As for one too old, only
  * a new list helps. */
 static bool is_from_future(const struct wire_status *status)
 {
-	wire_for_each(const struct wire_cause, cause, status->details.causes)
-		if (str_equal(cause->reason, STR("ResourceVersionTooLarge")))
+	return has_cause(status, "ResourceVersionTooLarge");
+}
+
+static bool mentions(struct str text, struct str word)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (str_starts_with((struct str){text.data + i, text.len - i}, word))
 			return true;
 	return false;
+}
+
+/* The eviction of a pod that more than one budget covers is a 500 without a reason, for ever:
+ * k8s.io/kubernetes, pkg/registry/core/pod/storage/eviction.go. */
+static bool is_kept_by_budget(const struct wire_status *status)
+{
+	return has_cause(status, "DisruptionBudget") ||
+	       (status->code == 500 && str_empty(status->reason) &&
+		mentions(status->message, STR("PodDisruptionBudget")));
 }
 
 static enum error_kind kind_of_status(const struct wire_status *status)
 {
 	if (is_from_future(status))
 		return ERROR_EXPIRED;
+	if (is_kept_by_budget(status))
+		return ERROR_BUDGET;
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (str_equal(status->reason, str_from(reasons[i].reason)))
 			return reasons[i].kind;

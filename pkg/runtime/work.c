@@ -29,7 +29,7 @@ struct work {
 	size_t n_flights;
 	bool running;
 	int64_t last_progress_us;
-	struct metric_family *results, *latency, *duration;
+	struct metric_family *results, *latency, *duration, *depth, *in_flight;
 };
 
 /* One key's writes under way. */
@@ -76,19 +76,13 @@ struct work_write *work_set_add(struct work_set *set, enum kube_verb verb,
 	return write;
 }
 
-static void collect(void *context, struct buf *page)
+/* Tells how long the queue is, whenever that may have changed. */
+static void show_depth(struct work *work)
 {
-	struct work *work = context;
-	struct metric_label label = {"controller", str_from(work->options.name)};
+	const char *const values[] = {work->options.name};
 
-	metrics_write_family(page, "gpuqos_workqueue_depth", "gauge",
-			     "Keys that wait to be reconciled.");
-	metrics_write_sample(page, "gpuqos_workqueue_depth", &label, 1,
-			     (double)queue_depth(work->queue));
-	metrics_write_family(page, "gpuqos_workqueue_in_flight", "gauge",
-			     "Keys that are being reconciled.");
-	metrics_write_sample(page, "gpuqos_workqueue_in_flight", &label, 1,
-			     (double)queue_processing(work->queue));
+	metric_set(work->depth, values, (double)queue_depth(work->queue));
+	metric_set(work->in_flight, values, (double)queue_processing(work->queue));
 }
 
 static void register_metrics(struct work *work)
@@ -109,7 +103,11 @@ static void register_metrics(struct work *work)
 	work->duration = metrics_histogram(metrics, "gpuqos_reconcile_duration_seconds",
 					   "From taking a key to the answer of its last write.",
 					   by_controller, seconds, ARRAY_SIZE(seconds));
-	metrics_add_collector(metrics, collect, work);
+	work->depth = metrics_gauge(metrics, "gpuqos_workqueue_depth",
+				    "Keys that wait to be reconciled.", by_controller);
+	work->in_flight = metrics_gauge(metrics, "gpuqos_workqueue_in_flight",
+					"Keys that are being reconciled.", by_controller);
+	show_depth(work);
 }
 
 struct work *work_new(struct kube_client *client, const struct work_options *options)
@@ -197,6 +195,7 @@ static void key_done(struct work *work, uint32_t key, int64_t began_us)
 			       (double)(now - began_us) / USEC_PER_SEC);
 	work->last_progress_us = now;
 	queue_done(work->queue, key, now);
+	show_depth(work);
 	arm(work);
 }
 
@@ -227,6 +226,33 @@ static bool is_refusal(const struct error *err)
 	return err->kind == ERROR_INVALID || err->kind == ERROR_FORBIDDEN;
 }
 
+/* Whether the server has answered, so that another request may fare better. */
+static bool is_of_the_write(const struct error *err)
+{
+	switch (err->kind) {
+	case ERROR_THROTTLED:
+	case ERROR_UNAUTHORIZED:
+	case ERROR_CANCELLED:
+	case ERROR_FENCED:
+	case ERROR_SYSTEM:
+		return false;
+	case ERROR_UNAVAILABLE:
+		return err->http_status == 500;
+	case ERROR_NONE:
+	case ERROR_INVALID:
+	case ERROR_LIMIT:
+	case ERROR_NOT_FOUND:
+	case ERROR_CONFLICT:
+	case ERROR_EXISTS:
+	case ERROR_EXPIRED:
+	case ERROR_BUDGET:
+	case ERROR_FORBIDDEN:
+	case ERROR_TIMEOUT:
+		return true;
+	}
+	return false;
+}
+
 static void on_written(void *context, const struct kube_answer *answer, const struct error *err)
 {
 	struct flight *flight = context;
@@ -243,6 +269,8 @@ static void on_written(void *context, const struct kube_answer *answer, const st
 		err = NULL;
 	if (work->options.written)
 		work->options.written(work->options.context, flight->key, write, answer, err);
+	if (err && write->may_fail && is_of_the_write(err))
+		err = NULL;
 	if (err && !is_refusal(err)) {
 		flight_end(flight, err);
 		return;
@@ -319,6 +347,7 @@ static void work_turn(void *context)
 		return;
 	}
 	work->last_progress_us = loop_now(work->loop);
+	show_depth(work);
 	if (work->latency)
 		metric_observe(work->latency, (const char *const[]){work->options.name},
 			       (double)waited_us / USEC_PER_SEC);
@@ -344,6 +373,7 @@ void work_stop(struct work *work)
 		kube_cancel(flight->call);
 	}
 	work->n_flights = 0;
+	show_depth(work);
 }
 
 bool work_running(const struct work *work)
@@ -364,12 +394,14 @@ void work_add_at(struct work *work, uint32_t key, int64_t due_us)
 	if (!work_due(work))
 		work->last_progress_us = now;
 	queue_add_at(work->queue, key, due_us, now);
+	show_depth(work);
 	arm(work);
 }
 
 void work_drop(struct work *work, uint32_t key)
 {
 	queue_drop(work->queue, key);
+	show_depth(work);
 }
 
 size_t work_depth(const struct work *work)

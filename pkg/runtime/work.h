@@ -23,6 +23,9 @@ struct work_write {
 	char *body;              /* owned: JSON, mem_free() */
 	size_t body_len;
 	bool missing_is_fine; /* NOT_FOUND counts as done: a delete of what is gone */
+	/* An eviction, say: that it fails is for `written` to judge, and neither holds up the
+	 * writes behind it nor makes its key fail. Unless the server does not answer at all. */
+	bool may_fail;
 };
 
 struct work_set {
@@ -49,7 +52,7 @@ struct work_options {
 	void (*describe)(void *context, uint32_t key, struct buf *text); /* the key for the log */
 	void *context;
 	struct log *log;         /* borrowed; NULL: silent */
-	struct metrics *metrics; /* borrowed; NULL: not measured. One work for a registry */
+	struct metrics *metrics; /* borrowed; NULL: not measured. Several may share it */
 	uint64_t seed;           /* of the back-off's jitter */
 };
 

@@ -40,7 +40,16 @@ static const struct {
 	{"forbidden", 403, STATUS("Forbidden", 403, "m", ""), 0, ERROR_FORBIDDEN, "m", 0},
 	{"a budget allows no eviction", 429,
 	 STATUS("TooManyRequests", 429, "Cannot evict pod", CAUSE("DisruptionBudget")), 0,
-	 ERROR_THROTTLED, "Cannot evict pod", 0},
+	 ERROR_BUDGET, "Cannot evict pod", 0},
+	{"more budgets than one, which is an error without a reason", 500,
+	 "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"This pod has more than one "
+	 "PodDisruptionBudget, which the eviction subresource does not support.\",\"code\":500}",
+	 0, ERROR_BUDGET,
+	 "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+	 0},
+	{"an error that only tells of budgets", 403,
+	 STATUS("Forbidden", 403, "poddisruptionbudgets: PodDisruptionBudget", ""), 0,
+	 ERROR_FORBIDDEN, "poddisruptionbudgets: PodDisruptionBudget", 0},
 	{"priority and fairness", 429, "Too many requests, please try again later.\n",
 	 5 * USEC_PER_SEC, ERROR_THROTTLED, "Too many requests, please try again later.",
 	 5 * USEC_PER_SEC},
@@ -89,7 +98,7 @@ static void test_protobuf(void **state)
 
 	(void)state;
 	kube_status_error(429, (struct str){body, sizeof(body) - 1}, true, 0, &err);
-	assert_int_equal(err.kind, ERROR_THROTTLED);
+	assert_int_equal(err.kind, ERROR_BUDGET);
 	assert_string_equal(err.message, "nope");
 	assert_int_equal(err.retry_after_us, 3 * USEC_PER_SEC);
 

@@ -20,7 +20,7 @@ struct world {
 
 	/* What the reconciler is to do, and what it was asked. */
 	size_t n_writes;
-	bool fails, missing_is_fine;
+	bool fails, missing_is_fine, may_fail;
 	int64_t look_again_us;
 	int reconciled[KEYS];
 	int written, refused;
@@ -43,6 +43,7 @@ static int reconcile(void *context, uint32_t key, struct work_set *set, struct e
 		write->body = mem_strdup("{}");
 		write->body_len = 2;
 		write->missing_is_fine = w->missing_is_fine;
+		write->may_fail = w->may_fail;
 	}
 	return 0;
 }
@@ -185,6 +186,94 @@ static void a_refused_write_does_not_hold_up_those_behind_it(void **state)
 		assert_int_equal(w->reconciled[key], 2);
 		w->n_writes = 2;
 	}
+}
+
+/* As evictions do: 6.3 of the API's habits, from "a budget allows none" to "replaced". */
+static void a_write_that_may_fail_holds_up_nothing_and_fails_no_key(void **state)
+{
+	static const struct {
+		enum error_kind kind;
+		int status;
+	} answers[] = {{ERROR_BUDGET, 429},    {ERROR_BUDGET, 500},      {ERROR_CONFLICT, 409},
+		       {ERROR_FORBIDDEN, 403}, {ERROR_UNAVAILABLE, 500}, {ERROR_TIMEOUT, 504}};
+	struct world *w = *state;
+
+	w->n_writes = 2;
+	w->may_fail = true;
+	work_start(w->work);
+	for (int i = 0; i < (int)ARRAY_SIZE(answers); i++) {
+		uint32_t key = (uint32_t)(1 + i);
+
+		add_and_settle(w, key);
+		fake_kube_fail(fake_kube_first(w->kube.client), answers[i].kind, answers[i].status);
+		settle(w);
+		fake_kube_answer(fake_kube_first(w->kube.client), "{}");
+		fake_kube_pass(&w->kube, 60 * USEC_PER_SEC);
+		assert_int_equal(w->refused, i + 1);
+		assert_int_equal(w->written, i + 1);
+		assert_int_equal(w->reconciled[key], 1);
+	}
+}
+
+static void a_server_that_does_not_answer_fails_also_what_may_fail(void **state)
+{
+	static const struct {
+		enum error_kind kind;
+		int status;
+	} answers[] = {{ERROR_UNAVAILABLE, 0}, {ERROR_UNAVAILABLE, 503}, {ERROR_THROTTLED, 429}};
+	struct world *w = *state;
+
+	w->n_writes = 2;
+	w->may_fail = true;
+	work_start(w->work);
+	for (int i = 0; i < (int)ARRAY_SIZE(answers); i++) {
+		uint32_t key = (uint32_t)(1 + i);
+
+		add_and_settle(w, key);
+		fake_kube_fail(fake_kube_first(w->kube.client), answers[i].kind, answers[i].status);
+		settle(w);
+		assert_int_equal(fake_kube_open(w->kube.client), 0);
+		fake_kube_pass(&w->kube, 10 * USEC_PER_MSEC);
+		assert_int_equal(w->reconciled[key], 2);
+		work_drop(w->work, key);
+		fake_kube_answer(fake_kube_first(w->kube.client), "{}");
+		settle(w);
+		fake_kube_answer(fake_kube_first(w->kube.client), "{}");
+		settle(w);
+	}
+}
+
+/* Two queues, one page: each family once, a sample for each. */
+static void several_queues_share_the_metrics(void **state)
+{
+	CLEANUP(metrics_free) struct metrics *metrics = metrics_new();
+	struct world *w = *state;
+	struct work_options options = {.reconcile = reconcile, .context = w, .metrics = metrics};
+	struct buf page;
+
+	options.name = "one";
+	CLEANUP(work_free) struct work *one = work_new(w->kube.client, &options);
+	options.name = "two";
+	CLEANUP(work_free) struct work *two = work_new(w->kube.client, &options);
+
+	work_add(one, 1);
+	work_add(two, 1);
+	work_add(two, 2);
+	buf_init(&page, 1 << 20);
+	metrics_write(metrics, &page);
+	assert_non_null(strstr(page.data, "gpuqos_workqueue_depth{controller=\"one\"} 1\n"));
+	assert_non_null(strstr(page.data, "gpuqos_workqueue_depth{controller=\"two\"} 2\n"));
+	const char *help = strstr(page.data, "# HELP gpuqos_workqueue_depth");
+
+	assert_non_null(help);
+	assert_null(strstr(help + 1, "# HELP gpuqos_workqueue_depth"));
+	work_start(two);
+	settle(w);
+	buf_reset(&page);
+	metrics_write(metrics, &page);
+	assert_non_null(strstr(page.data, "gpuqos_workqueue_depth{controller=\"two\"} 0\n"));
+	assert_non_null(strstr(page.data, "gpuqos_workqueue_in_flight{controller=\"two\"} 2\n"));
+	buf_clear(&page);
 }
 
 static void failures_back_off_longer_and_longer_and_success_forgets(void **state)
@@ -361,6 +450,9 @@ int main(void)
 		CASE(a_key_added_while_its_set_is_in_flight_comes_again_and_not_before),
 		CASE(a_failed_write_ends_the_set_and_backs_off),
 		CASE(a_refused_write_does_not_hold_up_those_behind_it),
+		CASE(a_write_that_may_fail_holds_up_nothing_and_fails_no_key),
+		CASE(a_server_that_does_not_answer_fails_also_what_may_fail),
+		CASE(several_queues_share_the_metrics),
 		CASE(failures_back_off_longer_and_longer_and_success_forgets),
 		CASE(what_is_gone_counts_as_done_where_that_is_fine),
 		CASE(a_decision_is_looked_at_again_when_it_wished),
