@@ -7,6 +7,7 @@
 #include "base/macros.h"
 #include "base/utf8.h"
 #include "codec/json_out.h"
+#include "model/resource.h"
 
 /* { "apiVersion": ..., "kind": ...; left open. */
 static void begin(struct json_out *out, struct buf *body, const char *version, const char *kind)
@@ -47,25 +48,34 @@ static void add_owned_meta(struct json_out *out, struct str namespace,
 	json_out_end(out);
 }
 
-/* Keys are @prefix and the resource, values are texts, as the API server writes quantities. */
-static void add_amounts(struct json_out *out, struct str prefix,
-			const struct resource_amount *amounts, size_t n_amounts)
+/* The value is a text, as the API server writes quantities. */
+static void add_amount(struct json_out *out, struct str prefix,
+		       const struct resource_amount *amount)
 {
 	char key[16 + LIMIT_INTERNED_STRING], text[QUANTITY_TEXT_SIZE];
-	size_t i;
+	size_t key_len = prefix.len + amount->resource.len;
+	size_t len = quantity_format_count(amount->count, text);
 
-	for (i = 0; i < n_amounts; i++) {
-		struct str resource = amounts[i].resource;
-		size_t len = quantity_format_count(amounts[i].count, text);
+	if (key_len > sizeof(key)) {
+		out->buf->overflowed = true;
+		return;
+	}
+	memcpy(key, prefix.data, prefix.len);
+	memcpy(key + prefix.len, amount->resource.data, amount->resource.len);
+	json_out_pair(out, (struct str){key, key_len}, (struct str){text, len});
+}
 
-		if (prefix.len + resource.len > sizeof(key)) {
-			out->buf->overflowed = true;
-			return;
-		}
-		memcpy(key, prefix.data, prefix.len);
-		memcpy(key + prefix.len, resource.data, resource.len);
-		json_out_pair(out, (struct str){key, prefix.len + resource.len},
-			      (struct str){text, len});
+static void add_hard(struct json_out *out, const struct resource_amount *hard)
+{
+	switch (resource_quota_key_kind(hard->resource)) {
+	case RESOURCE_KEY_NONE:
+		break;
+	case RESOURCE_KEY_REQUESTS:
+		add_amount(out, STR("requests."), hard);
+		break;
+	case RESOURCE_KEY_BARE:
+		add_amount(out, STR(""), hard);
+		break;
 	}
 }
 
@@ -73,12 +83,14 @@ void api_body_resource_quota(struct buf *body, struct str namespace, const struc
 			     const struct resource_amount *hard, size_t n_hard)
 {
 	struct json_out out;
+	size_t i;
 
 	begin(&out, body, "v1", "ResourceQuota");
 	add_owned_meta(&out, namespace, owner);
 	json_out_object(&out, "spec");
 	json_out_object(&out, "hard");
-	add_amounts(&out, STR("requests."), hard, n_hard);
+	for (i = 0; i < n_hard; i++)
+		add_hard(&out, &hard[i]);
 	json_out_end(&out);
 	json_out_end(&out);
 	json_out_end(&out);
@@ -89,7 +101,7 @@ void api_body_limit_range(struct buf *body, struct str namespace, const struct b
 {
 	static const char *const keys[] = {"default", "defaultRequest"};
 	struct json_out out;
-	size_t i;
+	size_t i, j;
 
 	begin(&out, body, "v1", "LimitRange");
 	add_owned_meta(&out, namespace, owner);
@@ -99,7 +111,8 @@ void api_body_limit_range(struct buf *body, struct str namespace, const struct b
 	json_out_cstring(&out, "type", "Container");
 	for (i = 0; i < ARRAY_SIZE(keys); i++) {
 		json_out_object(&out, keys[i]);
-		add_amounts(&out, STR(""), defaults, n_defaults);
+		for (j = 0; j < n_defaults; j++)
+			add_amount(&out, STR(""), &defaults[j]);
 		json_out_end(&out);
 	}
 	json_out_end(&out);
@@ -108,20 +121,24 @@ void api_body_limit_range(struct buf *body, struct str namespace, const struct b
 	json_out_end(&out);
 }
 
-void api_body_label_patch(struct buf *body, struct str uid, struct str key, struct str value)
+void api_body_label_patch(struct buf *body, struct str uid, const struct label *labels,
+			  size_t n_labels)
 {
 	struct json_out out;
+	size_t i;
 
 	json_out_init(&out, body);
 	json_out_object(&out, NULL);
 	json_out_object(&out, "metadata");
 	add_string(&out, "uid", uid);
 	json_out_object(&out, "labels");
-	json_out_key(&out, key);
-	if (str_empty(value))
-		json_out_null(&out, NULL);
-	else
-		json_out_string(&out, NULL, value);
+	for (i = 0; i < n_labels; i++) {
+		json_out_key(&out, labels[i].key);
+		if (str_empty(labels[i].value))
+			json_out_null(&out, NULL);
+		else
+			json_out_string(&out, NULL, labels[i].value);
+	}
 	json_out_end(&out);
 	json_out_end(&out);
 	json_out_end(&out);

@@ -3,6 +3,7 @@
 #define GPUQOS_API_BODY_H
 
 #include "base/buf.h"
+#include "model/labels.h"
 #include "model/observed.h"
 
 /*
@@ -15,7 +16,10 @@ struct body_owner {
 	struct str api_version, kind, name, uid; /* becomes the controlling ownerReference */
 };
 
-/* spec.hard gets the keys "requests.<resource>". */
+/*
+ * The keys of spec.hard are those of model/resource.h; a resource that has none (KAI's) is left
+ * out.
+ */
 void api_body_resource_quota(struct buf *body, struct str namespace, const struct body_owner *owner,
 			     const struct resource_amount *hard, size_t n_hard);
 /* Limit and request alike, of each container. */
@@ -36,10 +40,11 @@ struct body_lease {
 void api_body_lease(struct buf *body, const struct body_lease *lease);
 
 /*
- * JSON merge patch: sets label @key to @value, or removes it when @value is empty; with the uid as
- * precondition unless it is empty.
+ * JSON merge patch: sets each of the labels to its value, or removes it where the value is empty;
+ * with the uid as precondition unless it is empty.
  */
-void api_body_label_patch(struct buf *body, struct str uid, struct str key, struct str value);
+void api_body_label_patch(struct buf *body, struct str uid, const struct label *labels,
+			  size_t n_labels);
 
 struct body_reference {
 	struct str api_version, kind, namespace, name, uid;

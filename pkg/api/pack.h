@@ -38,8 +38,8 @@ int api_pack_pod(const struct wire_pod *wire, struct arena *arena, struct pod_fa
 int api_pack_node(const struct wire_node *wire, struct arena *arena, struct node_facts *ret_facts,
 		  struct error *err);
 
-int api_pack_namespace(const struct wire_namespace *wire, struct namespace_facts *ret_facts,
-		       struct error *err);
+int api_pack_namespace(const struct wire_namespace *wire, struct arena *arena,
+		       struct namespace_facts *ret_facts, struct error *err);
 
 /*
  * foreign_manager is the first manager besides API_FIELD_MANAGER that owns a field of the spec;

@@ -5,17 +5,6 @@
 #include "base/macros.h"
 #include "model/resource.h"
 
-/* "requests.nvidia.com/gpu": the only form that the API server counts. */
-static bool is_gpu_key(struct str key, struct str *ret_resource)
-{
-	const struct str requests = STR("requests.");
-
-	if (!str_starts_with(key, requests))
-		return false;
-	*ret_resource = str_skip(key, requests.len);
-	return resource_is_gpu(*ret_resource);
-}
-
 /*
  * Adds one amount. False for what we never write: one that cannot be read, or one too many. It must
  * not make the object unreadable: what is not seen is not put right.
@@ -41,7 +30,7 @@ static int pack_hard(const struct wire_list *hard, const struct pack *pack,
 	wire_for_each(const struct wire_pair, pair, *hard) {
 		struct str resource;
 
-		if (!is_gpu_key(pair->key, &resource) ||
+		if (!resource_of_quota_key(pair->key, &resource) ||
 		    !set_amount(ret_amounts, resource, pair->value))
 			*ret_others = true;
 	}

@@ -189,23 +189,3 @@ int api_pack_pod(const struct wire_pod *wire, struct arena *arena, struct pod_fa
 	*ret_facts = facts;
 	return 0;
 }
-
-int api_pack_namespace(const struct wire_namespace *wire, struct namespace_facts *ret_facts,
-		       struct error *err)
-{
-	const struct wire_meta *meta = &wire->meta;
-	struct str managed = STR_NONE;
-
-	if (pack_check_meta(meta, err) < 0)
-		return pack_locate(err, "Namespace", meta);
-	wire_map_get(&meta->labels, STR(API_LABEL_MANAGED), &managed);
-	*ret_facts = (struct namespace_facts){
-		.name = meta->name,
-		.uid = meta->uid,
-		.resource_version = api_version_number(meta->resource_version),
-		.managed = str_equal(managed, STR("true")),
-		.terminating = wire_has(meta, WIRE_META_DELETION) ||
-			       str_equal(wire->status.phase, STR("Terminating")),
-	};
-	return 0;
-}

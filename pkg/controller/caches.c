@@ -54,8 +54,7 @@ static int apply_namespace(struct caches *caches, const void *object, struct are
 {
 	struct namespace_facts facts;
 
-	(void)arena;
-	if (api_pack_namespace(object, &facts, err) < 0)
+	if (api_pack_namespace(object, arena, &facts, err) < 0)
 		return -1;
 	return cluster_apply_namespace(caches->options.cluster, &facts, err);
 }

@@ -71,10 +71,11 @@ static void patch(struct leader_label *label, const char *pod, bool leader,
 		.timeout_us = label->retired ? RETIRE_US : 0,
 		.fenced = true,
 	};
+	const struct label role = {STR(API_LABEL_ROLE), leader ? STR(LEADER) : STR_NONE};
 	struct buf body;
 
 	buf_init(&body, LIMIT_JSON_OUTPUT);
-	api_body_label_patch(&body, STR_NONE, STR(API_LABEL_ROLE), leader ? STR(LEADER) : STR_NONE);
+	api_body_label_patch(&body, STR_NONE, &role, 1);
 	request.body = buf_str(&body);
 	send(label, &request, NULL, on_done);
 	buf_clear(&body);

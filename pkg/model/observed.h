@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/labels.h"
 #include "model/quota.h"
 
 /*
@@ -21,6 +22,9 @@ struct namespace_facts {
 	uint64_t resource_version;
 	bool managed; /* carries our label gpuqos.io/managed */
 	bool terminating;
+	struct str tenant;          /* value of our label gpuqos.io/tenant; empty for none */
+	const struct label *labels; /* all of them, in any order, each key once */
+	size_t n_labels;            /* at most LIMIT_LABELS_PER_OBJECT */
 };
 
 struct quota_facts {
@@ -35,7 +39,10 @@ struct quota_facts {
 	struct quota_status status;
 };
 
-/* Amounts: GPU keys only, without "requests.", in any order, each resource once. */
+/*
+ * Amounts: of keys that bound a resource, under the names of model/resource.h, in any order, each
+ * name once.
+ */
 struct resource_quota_facts {
 	struct str namespace, name, uid; /* only OWNED_OBJECT_NAME is kept */
 	uint64_t resource_version;

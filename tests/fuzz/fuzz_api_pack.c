@@ -68,10 +68,15 @@ static void pack_node(const union any_object *object, struct arena *arena, struc
 static void pack_namespace(const union any_object *object, struct arena *arena, struct error *err)
 {
 	struct namespace_facts facts;
+	size_t i;
 
-	(void)arena;
-	if (api_pack_namespace(&object->namespace, &facts, err) == 0)
-		check(!str_empty(facts.name) && !str_empty(facts.uid));
+	if (api_pack_namespace(&object->namespace, arena, &facts, err) < 0)
+		return;
+	check(!str_empty(facts.name) && !str_empty(facts.uid));
+	check(facts.n_labels <= LIMIT_LABELS_PER_OBJECT);
+	for (i = 0; i < facts.n_labels; i++)
+		check(facts.labels[i].key.len + facts.labels[i].value.len <=
+		      2 * LIMIT_INTERNED_STRING);
 }
 
 static void pack_resource_quota(const union any_object *object, struct arena *arena,

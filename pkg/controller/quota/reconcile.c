@@ -136,13 +136,13 @@ static int write_label(struct turn *turn, struct error *err)
 {
 	const struct namespace_view *namespace = &turn->namespace;
 	bool managed = namespace->n_quotas > 0;
+	const struct label label = {STR(API_LABEL_MANAGED), managed ? STR("true") : STR_NONE};
 	struct buf body;
 
 	if (!namespace->exists || namespace->managed == managed)
 		return 0;
 	buf_init(&body, LIMIT_JSON_OUTPUT);
-	api_body_label_patch(&body, namespace->uid, STR(API_LABEL_MANAGED),
-			     managed ? STR("true") : STR_NONE);
+	api_body_label_patch(&body, namespace->uid, &label, 1);
 	return give_body(work_set_add(turn->set, KUBE_MERGE_PATCH, &api_namespaces, STR_NONE,
 				      namespace->name),
 			 &body, err);

@@ -56,6 +56,24 @@ static void resource_quota_has_requests_keys(void **state)
 		    "'requests.nvidia.com/mig-1g.10gb':'0'}}}");
 }
 
+/* DRA counts a DeviceClass under its own key, HAMi reads a limit; KAI has no key. */
+static void resource_quota_keys_have_the_form_that_counts(void **state)
+{
+	const struct resource_amount hard[] = {
+		{STR("kai.scheduler/gpu-memory"), 5},
+		{STR("limits.nvidia.com/gpumem"), 81920},
+		{STR("mig.nvidia.com.deviceclass.resource.k8s.io/devices"), 3},
+		{STR("nvidia.com/gpumem"), 81920},
+	};
+
+	(void)state;
+	api_body_resource_quota(&body, STR("n"), OWNER, hard, ARRAY_SIZE(hard));
+	assert_body("{'apiVersion':'v1','kind':'ResourceQuota'," OWNED
+		    ",'spec':{'hard':{'limits.nvidia.com/gpumem':'81920',"
+		    "'mig.nvidia.com.deviceclass.resource.k8s.io/devices':'3',"
+		    "'requests.nvidia.com/gpumem':'81920'}}}");
+}
+
 static void resource_quota_may_be_empty(void **state)
 {
 	(void)state;
@@ -65,11 +83,13 @@ static void resource_quota_may_be_empty(void **state)
 
 static void a_name_longer_than_any_overflows(void **state)
 {
+	const struct str suffix = STR(".deviceclass.resource.k8s.io/devices");
 	char name[LIMIT_INTERNED_STRING + 32];
 	struct resource_amount hard = {{name, sizeof(name)}, 1};
 
 	(void)state;
 	memset(name, 'x', sizeof(name));
+	memcpy(name + sizeof(name) - suffix.len, suffix.data, suffix.len);
 	api_body_resource_quota(&body, STR("n"), OWNER, &hard, 1);
 	assert_true(body.overflowed);
 }
@@ -87,15 +107,18 @@ static void limit_range_has_limit_and_request_alike(void **state)
 
 static void label_patch_sets_or_removes(void **state)
 {
+	const struct label labels[] = {
+		{STR("gpuqos.io/managed"), STR("true")},
+		{STR("gpuqos.io/tenant"), STR_NONE},
+	};
+
 	(void)state;
-	api_body_label_patch(&body, STR("u"), STR("gpuqos.io/role"), STR("leader"));
-	assert_body("{'metadata':{'uid':'u','labels':{'gpuqos.io/role':'leader'}}}");
+	api_body_label_patch(&body, STR("u"), labels, ARRAY_SIZE(labels));
+	assert_body("{'metadata':{'uid':'u','labels':{'gpuqos.io/managed':'true',"
+		    "'gpuqos.io/tenant':null}}}");
 	buf_reset(&body);
-	api_body_label_patch(&body, STR("u"), STR("gpuqos.io/role"), STR(""));
-	assert_body("{'metadata':{'uid':'u','labels':{'gpuqos.io/role':null}}}");
-	buf_reset(&body);
-	api_body_label_patch(&body, STR(""), STR("a"), STR("b"));
-	assert_body("{'metadata':{'labels':{'a':'b'}}}");
+	api_body_label_patch(&body, STR_NONE, labels, 1);
+	assert_body("{'metadata':{'labels':{'gpuqos.io/managed':'true'}}}");
 }
 
 static void lease_is_created_without_version_and_updated_with(void **state)
@@ -249,6 +272,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(resource_quota_has_requests_keys),
+		TEST(resource_quota_keys_have_the_form_that_counts),
 		TEST(resource_quota_may_be_empty),
 		TEST(a_name_longer_than_any_overflows),
 		TEST(limit_range_has_limit_and_request_alike),

@@ -297,41 +297,6 @@ static void more_containers_than_kept_are_refused(void **state)
 	assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
-static void namespaces_are_managed_by_their_label(void **state)
-{
-	static const struct {
-		const char *json;
-		bool managed, terminating;
-	} cases[] = {
-		{"{'metadata':{'name':'a','uid':'u','labels':{'gpuqos.io/managed':'true'}}}", true,
-		 false},
-		{"{'metadata':{'name':'a','uid':'u','labels':{'gpuqos.io/managed':'no'}}}", false,
-		 false},
-		{"{'metadata':{'name':'a','uid':'u'},'status':{'phase':'Active'}}", false, false},
-		{"{'metadata':{'name':'a','uid':'u'},'status':{'phase':'Terminating'}}", false,
-		 true},
-		{"{'metadata':{'name':'a','uid':'u','deletionTimestamp':'2026-01-01T00:00:00Z'}}",
-		 false, true},
-	};
-	struct arena arena CLEANUP(arena_clear);
-	struct namespace_facts facts;
-	struct wire_namespace wire;
-	struct error err = {0};
-	size_t i;
-
-	(void)state;
-	arena_init(&arena, LIMIT_DECODE_ARENA);
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		sample_decode(&wire_namespace_schema, cases[i].json, &arena, &wire);
-		assert_int_equal(api_pack_namespace(&wire, &facts, &err), 0);
-		assert_int_equal(facts.managed, cases[i].managed);
-		assert_int_equal(facts.terminating, cases[i].terminating);
-	}
-	sample_decode(&wire_namespace_schema, "{'metadata':{'name':'a'}}", &arena, &wire);
-	assert_int_equal(api_pack_namespace(&wire, &facts, &err), -1);
-	assert_string_equal(err.message, "Namespace a: has no uid");
-}
-
 static void versions_are_numbers_or_nothing(void **state)
 {
 	(void)state;
@@ -351,7 +316,6 @@ int main(void)
 		cmocka_unit_test(refuses_with_the_pod_s_name),
 		cmocka_unit_test(refuses_what_is_larger_than_it_keeps),
 		cmocka_unit_test(more_containers_than_kept_are_refused),
-		cmocka_unit_test(namespaces_are_managed_by_their_label),
 		cmocka_unit_test(versions_are_numbers_or_nothing),
 	};
 

@@ -118,7 +118,8 @@ static void test_what_changes_nothing_marks_nothing(void **state)
 {
 	struct cluster *c = *state;
 	struct quota_facts quota = quota_facts("q", 5);
-	struct namespace_facts ns = {STR("a"), STR(UID_A), 7, true, false};
+	struct namespace_facts ns = {
+		.name = STR("a"), .uid = STR(UID_A), .resource_version = 7, .managed = true};
 	struct pod_facts pod = pod_facts();
 	struct node_facts node = node_facts();
 

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Namespaces: managed or not, whose, and with which labels. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "api/pack.h"
+#include "base/limits.h"
+#include "base/macros.h"
+#include "recorded.h"
+
+static void namespaces_are_managed_by_their_label(void **state)
+{
+	static const struct {
+		const char *json;
+		bool managed, terminating;
+	} cases[] = {
+		{"{'metadata':{'name':'a','uid':'u','labels':{'gpuqos.io/managed':'true'}}}", true,
+		 false},
+		{"{'metadata':{'name':'a','uid':'u','labels':{'gpuqos.io/managed':'no'}}}", false,
+		 false},
+		{"{'metadata':{'name':'a','uid':'u'},'status':{'phase':'Active'}}", false, false},
+		{"{'metadata':{'name':'a','uid':'u'},'status':{'phase':'Terminating'}}", false,
+		 true},
+		{"{'metadata':{'name':'a','uid':'u','deletionTimestamp':'2026-01-01T00:00:00Z'}}",
+		 false, true},
+	};
+	struct arena arena CLEANUP(arena_clear);
+	struct namespace_facts facts;
+	struct wire_namespace wire;
+	struct error err = {0};
+	size_t i;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		sample_decode(&wire_namespace_schema, cases[i].json, &arena, &wire);
+		assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), 0);
+		assert_int_equal(facts.managed, cases[i].managed);
+		assert_int_equal(facts.terminating, cases[i].terminating);
+	}
+	sample_decode(&wire_namespace_schema, "{'metadata':{'name':'a'}}", &arena, &wire);
+	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), -1);
+	assert_string_equal(err.message, "Namespace a: has no uid");
+}
+
+static void labels_are_read_and_one_names_the_tenant(void **state)
+{
+	struct arena arena CLEANUP(arena_clear);
+	struct namespace_facts facts;
+	struct wire_namespace wire;
+	struct error err = {0};
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	sample_decode(&wire_namespace_schema,
+		      "{'metadata':{'name':'a','uid':'u','labels':{'gpuqos.io/tenant':'acme',"
+		      "'team':'vision','empty':''}}}",
+		      &arena, &wire);
+	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), 0);
+	assert_false(facts.managed);
+	assert_true(str_equal(facts.tenant, STR("acme")));
+	assert_int_equal(facts.n_labels, 3);
+	assert_true(str_equal(facts.labels[1].key, STR("team")));
+	assert_true(str_equal(facts.labels[1].value, STR("vision")));
+	assert_true(str_empty(facts.labels[2].value));
+
+	sample_decode(&wire_namespace_schema, "{'metadata':{'name':'a','uid':'u'}}", &arena, &wire);
+	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), 0);
+	assert_true(str_empty(facts.tenant));
+	assert_int_equal(facts.n_labels, 0);
+}
+
+static void more_labels_than_kept_are_refused(void **state)
+{
+	static struct wire_pair pairs[LIMIT_LABELS_PER_OBJECT + 1];
+	static char text[LIMIT_INTERNED_STRING + 1];
+	struct arena arena CLEANUP(arena_clear);
+	struct wire_namespace wire = {0};
+	struct namespace_facts facts;
+	struct error err = {0};
+	size_t i;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	for (i = 0; i < ARRAY_SIZE(pairs); i++)
+		pairs[i].key = STR("k");
+	wire.meta.name = STR("a");
+	wire.meta.uid = STR("u");
+	wire.meta.labels = (struct wire_list){pairs, LIMIT_LABELS_PER_OBJECT};
+	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), 0);
+	wire.meta.labels.len++;
+	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+	assert_string_equal(err.message, "Namespace a: has more than 512 labels");
+	wire.meta.labels.len = 1;
+	pairs[0].value = (struct str){text, sizeof(text)};
+	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(namespaces_are_managed_by_their_label),
+		cmocka_unit_test(labels_are_read_and_one_names_the_tenant),
+		cmocka_unit_test(more_labels_than_kept_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
