@@ -74,6 +74,19 @@ static int pack_gpus(struct pod_pack *pod, const struct wire_list *under,
 	return set_gpus(pod, over, ret_amounts);
 }
 
+static int pack_asks(struct pod_pack *pod, const struct pack_amounts *amounts,
+		     const struct device_ask **ret_asks)
+{
+	struct device_ask *asks = arena_alloc(pod->pack.arena, amounts->len * sizeof(*asks));
+
+	if (!asks)
+		return pack_no_memory(&pod->pack);
+	for (size_t i = 0; i < amounts->len; i++)
+		asks[i] = device_ask_units(amounts->rows[i].resource, amounts->rows[i].count);
+	*ret_asks = asks;
+	return 0;
+}
+
 static int pack_container(struct pod_pack *pod, const struct wire_container *wire,
 			  enum container_kind kind, struct container_facts *facts)
 {
@@ -81,8 +94,8 @@ static int pack_container(struct pod_pack *pod, const struct wire_container *wir
 
 	if (pack_gpus(pod, &wire->resources.limits, &wire->resources.requests, &amounts) < 0)
 		return error_wrap(pod->pack.err, "container %.*s", STR_ARGS(wire->name));
-	*facts = (struct container_facts){kind, amounts.rows, amounts.len};
-	return 0;
+	*facts = (struct container_facts){.kind = kind, .n_asks = amounts.len};
+	return pack_asks(pod, &amounts, &facts->asks);
 }
 
 static int pack_containers(struct pod_pack *pod, const struct wire_pod_spec *spec,
@@ -121,9 +134,8 @@ static int pack_overhead(struct pod_pack *pod, const struct wire_pod_spec *spec,
 
 	if (pack_gpus(pod, &none, &spec->overhead, &amounts) < 0)
 		return error_wrap(pod->pack.err, "overhead");
-	facts->overhead = amounts.rows;
 	facts->n_overhead = amounts.len;
-	return 0;
+	return pack_asks(pod, &amounts, &facts->overhead);
 }
 
 static enum pod_phase phase_of(struct str text)

@@ -18,7 +18,7 @@ struct part {
 	int64_t bytes, unpriced;
 	struct part_row {
 		uint32_t row; /* of the price list */
-		int64_t count;
+		int64_t count, bytes;
 	} rows[LIMIT_RESOURCES_PER_POD];
 	size_t n_rows;
 	bool live;
@@ -52,31 +52,67 @@ static int64_t price(const struct cluster *cluster, uint32_t resource, uint32_t 
 	return unit;
 }
 
+/* So many units of a resource, and where they are counted and priced. */
+struct units {
+	int64_t count;
+	uint32_t resource, product; /* the product of a node that offers it, else the wanted one */
+	const struct offer_kind *offer; /* NULL: none is known yet */
+};
+
+/* What the node has of it; as cards where it does not cut them; else what it may come to be. */
+static struct units units_of(const struct cluster *cluster, const struct pod_record *pod,
+			     const struct vector_cell *cell)
+{
+	uint32_t product = pod->product == INTERN_EMPTY ? PRODUCT_ANY : pod->product;
+	struct units units = {cell->count, cell->resource, product, NULL};
+
+	units.offer = offer_of(cluster, pod->node, cell->resource);
+	if (!units.offer && cell->devices > 0) {
+		units.offer = offer_of(cluster, pod->node, cell->device);
+		if (units.offer || price(cluster, cell->resource, PRODUCT_ANY) == AMOUNT_UNKNOWN) {
+			units.count = cell->devices;
+			units.resource = cell->device;
+		}
+	}
+	if (units.offer)
+		units.product = units.offer->product;
+	return units;
+}
+
+static void add_row(struct part *part, const struct price_list *list, const struct price_row *row,
+		    const struct part_row *amounts)
+{
+	uint32_t index = (uint32_t)(row - list->rows);
+
+	for (size_t i = 0; i < part->n_rows; i++)
+		if (part->rows[i].row == index) {
+			part->rows[i].count = saturating_add(part->rows[i].count, amounts->count);
+			part->rows[i].bytes = saturating_add(part->rows[i].bytes, amounts->bytes);
+			return;
+		}
+	part->rows[part->n_rows++] = (struct part_row){index, amounts->count, amounts->bytes};
+}
+
 static void add_cell(const struct cluster *cluster, const struct pod_record *pod,
 		     const struct vector_cell *cell, struct part *part)
 {
 	struct price_list list = prices_of(cluster);
-	const struct offer_kind *offer = offer_of(cluster, pod->node, cell->resource);
-	uint32_t product = pod->product == INTERN_EMPTY ? PRODUCT_ANY : pod->product;
+	struct units units = units_of(cluster, pod, cell);
+	struct part_row amounts = {.count = units.count};
+	int64_t unit = units.offer ? units.offer->unit_memory : AMOUNT_UNKNOWN;
 	const struct price_row *row;
-	int64_t unit;
 
-	if (offer) {
-		unit = offer->unit_memory;
-		if (unit == AMOUNT_UNKNOWN)
-			unit = price(cluster, cell->resource, offer->product);
-		row = price_find(&list, cell->resource, offer->product);
-	} else {
-		unit = price(cluster, cell->resource, product);
-		row = price_row_charged(&list, cell->resource, product);
-	}
 	if (unit == AMOUNT_UNKNOWN)
-		part->unpriced += cell->count;
+		unit = price(cluster, units.resource, units.product);
+	if (unit == AMOUNT_UNKNOWN)
+		part->unpriced = saturating_add(part->unpriced, units.count);
 	else
-		part->bytes = saturating_add(part->bytes, saturating_mul(cell->count, unit));
+		amounts.bytes = saturating_mul(units.count, unit);
+	part->bytes = saturating_add(part->bytes, amounts.bytes);
+	row = units.offer ? price_find(&list, units.resource, units.product)
+			  : price_row_charged(&list, units.resource, units.product);
 	if (row)
-		part->rows[part->n_rows++] =
-			(struct part_row){(uint32_t)(row - list.rows), cell->count};
+		add_row(part, &list, row, &amounts);
 }
 
 static struct part part_of(const struct cluster *cluster, const struct pod_record *pod)
@@ -122,9 +158,10 @@ static void use_change(struct cluster *cluster, struct sums *sums, const struct 
 		before = TABLE_NONE;
 	}
 	record = use_at(cluster, use);
-	record->count += sign * row->count;
+	record->count += (wide_sum)row->count * sign;
+	record->bytes += (wide_sum)row->bytes * sign;
 	if (live)
-		record->count_live += sign * row->count;
+		record->count_live += (wide_sum)row->count * sign;
 	if (record->count != 0 || record->count_live != 0)
 		return;
 	if (before == TABLE_NONE)
@@ -140,7 +177,7 @@ static void sums_change(struct cluster *cluster, struct sums *sums, const struct
 	sums->used += (wide_sum)part->bytes * sign;
 	if (part->live)
 		sums->live += (wide_sum)part->bytes * sign;
-	sums->unpriced += part->unpriced * sign;
+	sums->unpriced += (wide_sum)part->unpriced * sign;
 	sums->pods += (uint32_t)sign;
 	for (size_t i = 0; i < part->n_rows; i++)
 		use_change(cluster, sums, &part->rows[i], sign, part->live);
@@ -253,7 +290,8 @@ static bool uses_equal(const struct cluster *cluster, const struct sums *a, cons
 		if (other == TABLE_NONE)
 			return false;
 		right = use_at(cluster, other);
-		if (left->count != right->count || left->count_live != right->count_live)
+		if (left->count != right->count || left->count_live != right->count_live ||
+		    left->bytes != right->bytes)
 			return false;
 	}
 	return true;

@@ -143,7 +143,7 @@ struct entry {
 };
 
 static struct entry entry_of(struct cluster *cluster, const struct pod_facts *facts,
-			     const struct resource_amount *rows, size_t n_rows)
+			     const struct device_ask *rows, size_t n_rows)
 {
 	return (struct entry){
 		.node = str_empty(facts->node) ? TABLE_NONE : node_get(cluster, facts->node),
@@ -213,13 +213,14 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 		cluster_mark_dirty(cluster, record->namespace);
 }
 
-static int check(const struct pod_facts *facts, const struct resource_amount *rows, size_t n_rows,
+static int check(const struct pod_facts *facts, const struct device_ask *rows, size_t n_rows,
 		 struct error *err)
 {
 	if (facts->node.len > LIMIT_NAME || facts->product.len > LIMIT_INTERNED_STRING)
 		return error_set(err, ERROR_LIMIT, "the name of its node or product is too long");
 	for (size_t i = 0; i < n_rows; i++)
-		if (rows[i].resource.len > LIMIT_INTERNED_STRING)
+		if (rows[i].resource.len > LIMIT_INTERNED_STRING ||
+		    rows[i].device.len > LIMIT_INTERNED_STRING)
 			return error_set(err, ERROR_LIMIT,
 					 "the name of a GPU resource is longer than %d",
 					 LIMIT_INTERNED_STRING);
@@ -236,7 +237,7 @@ static bool is_outdated(const struct cluster *cluster, uint32_t pod, const struc
 
 static int apply(struct cluster *cluster, const struct pod_facts *facts, struct error *err)
 {
-	struct resource_amount rows[LIMIT_RESOURCES_PER_POD];
+	struct device_ask rows[LIMIT_RESOURCES_PER_POD];
 	struct entry entry;
 	uint32_t pod;
 	size_t n;

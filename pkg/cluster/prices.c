@@ -14,8 +14,8 @@
 
 static uint32_t kind_hash(const struct cluster *cluster, const struct offer_kind *kind)
 {
-	uint64_t words[4] = {(uint64_t)kind->unit_memory, kind->resource, kind->product,
-			     kind->sharing};
+	uint64_t words[5] = {(uint64_t)kind->unit_memory, (uint64_t)kind->min_memory,
+			     kind->resource, kind->product, kind->sharing};
 
 	return (uint32_t)hash_bytes(&cluster->key, words, sizeof(words));
 }
@@ -24,8 +24,9 @@ static bool kind_equals(const void *context, uint32_t handle, const void *key)
 {
 	const struct offer_kind *kind = kind_at(context, handle), *wanted = key;
 
-	return kind->unit_memory == wanted->unit_memory && kind->resource == wanted->resource &&
-	       kind->product == wanted->product && kind->sharing == wanted->sharing;
+	return kind->unit_memory == wanted->unit_memory && kind->min_memory == wanted->min_memory &&
+	       kind->resource == wanted->resource && kind->product == wanted->product &&
+	       kind->sharing == wanted->sharing;
 }
 
 /* Only looked through when a kind comes or goes, which is rare. */
@@ -72,6 +73,7 @@ int kind_ref(struct cluster *cluster, const struct device_offer *offer, uint32_t
 	};
 	uint32_t kind;
 
+	wanted.min_memory = offer->min_memory > 0 ? offer->min_memory : wanted.unit_memory;
 	if (offer->resource.len > LIMIT_INTERNED_STRING ||
 	    offer->product.len > LIMIT_INTERNED_STRING)
 		return error_set(err, ERROR_LIMIT, "a resource or product name is longer than %d",
@@ -124,7 +126,7 @@ static struct price_row row_of(const struct offer_kind *kind)
 	return (struct price_row){
 		.resource = kind->resource,
 		.product = kind->product,
-		.smallest = kind->unit_memory,
+		.smallest = kind->min_memory,
 		.largest = kind->unit_memory,
 		.sharing = (enum device_sharing)kind->sharing,
 		.nodes = kind->nodes,
@@ -144,6 +146,33 @@ static void merge(struct price_row *row, const struct price_row *more)
 	row->unknown_nodes += more->unknown_nodes;
 }
 
+struct named_row {
+	struct str product;
+	struct price_row *row;
+};
+
+static int by_resource_and_name(const void *a, const void *b)
+{
+	const struct named_row *left = a, *right = b;
+
+	if (left->row->resource != right->row->resource)
+		return left->row->resource < right->row->resource ? -1 : 1;
+	return str_compare(left->product, right->product);
+}
+
+/* Handles come in the order of arrival, which no other replica and no policy shares. */
+static void order_by_name(const struct cluster *cluster, struct price_row *rows, size_t n)
+{
+	CLEANUP(mem_free) struct named_row *named = mem_alloc_array(n + 1, sizeof(*named));
+
+	for (size_t i = 0; i < n; i++)
+		named[i] =
+			(struct named_row){intern_str(cluster->intern, rows[i].product), &rows[i]};
+	qsort(named, n, sizeof(*named), by_resource_and_name);
+	for (size_t i = 0; i < n; i++)
+		named[i].row->order = (uint32_t)i;
+}
+
 /* A new list from all kinds; the caller releases it. */
 static struct price_row *make_rows(const struct cluster *cluster, size_t *ret_len)
 {
@@ -160,6 +189,7 @@ static struct price_row *make_rows(const struct cluster *cluster, size_t *ret_le
 		else
 			rows[len++] = rows[i];
 	}
+	order_by_name(cluster, rows, len);
 	*ret_len = len;
 	return rows;
 }

@@ -56,7 +56,7 @@ void cluster_namespace_view(const struct cluster *cluster, uint32_t namespace,
 		.n_quotas = record->n_quotas,
 		.used = sum_clamp(record->sums.used),
 		.live = sum_clamp(record->sums.live),
-		.unpriced = record->sums.unpriced,
+		.unpriced = sum_clamp(record->sums.unpriced),
 		.pods = record->sums.pods,
 		.has_resource_quota = record->owned[OWNED_RESOURCE_QUOTA] != TABLE_NONE,
 		.has_limit_range = record->owned[OWNED_LIMIT_RANGE] != TABLE_NONE,
@@ -138,8 +138,13 @@ static bool view_uses(const struct cluster *cluster, const struct sums *sums, st
 	for (size_t i = 0; i < n; i++) {
 		const struct price_row *row = &cluster->prices[sorted[i].row];
 
-		uses[i] = (struct quota_use){row->resource, row->product, sorted[i].count,
-					     sorted[i].count_live, 0};
+		uses[i] = (struct quota_use){
+			.resource = row->resource,
+			.product = row->product,
+			.count = sum_clamp(sorted[i].count),
+			.count_live = sum_clamp(sorted[i].count_live),
+			.bytes = sum_clamp(sorted[i].bytes),
+		};
 	}
 	view->uses = uses;
 	view->n_uses = n;
@@ -210,7 +215,7 @@ static bool view_namespace(const struct cluster *cluster, uint32_t namespace, st
 	view->name_context = cluster;
 	view->used = sum_clamp(record->sums.used);
 	view->live = sum_clamp(record->sums.live);
-	view->unpriced = record->sums.unpriced;
+	view->unpriced = sum_clamp(record->sums.unpriced);
 	view->pods = record->sums.pods;
 	view->recount_drift = record->recount_drift;
 	return view_uses(cluster, &record->sums, arena, view) &&

@@ -47,22 +47,21 @@ struct offer_cell {
 
 /* Equal offers of many nodes: prices follow from these. */
 struct offer_kind {
-	int64_t unit_memory;
-	uint32_t resource, product; /* a reference each */
-	uint32_t sharing;           /* enum device_sharing */
-	uint32_t nodes;             /* that offer it: its reference count */
+	int64_t unit_memory, min_memory; /* as in struct device_offer; min_memory never 0 */
+	uint32_t resource, product;      /* a reference each */
+	uint32_t sharing;                /* enum device_sharing */
+	uint32_t nodes;                  /* that offer it: its reference count */
 };
 
 /* What a namespace uses of one row of the price list. */
 struct use_record {
-	int64_t count, count_live;
+	wide_sum count, count_live, bytes;
 	uint32_t row, next;
 };
 
 /* What is known of a namespace's use; valid for one price_version. */
 struct sums {
-	wide_sum used, live;
-	int64_t unpriced;
+	wide_sum used, live, unpriced;
 	uint32_t pods, first_use;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A vector is looked up by its cells, written out as pairs of integers. */
+/* A vector is looked up by its cells, written out as integers. */
 #include "cluster/vectors.h"
 
 #include <assert.h>
@@ -11,13 +11,18 @@ struct record {
 	uint32_t hash, refs, first, len;
 };
 
-struct pair {
-	uint32_t resource, count;
+struct part {
+	int64_t count;
+	uint32_t resource, device;
+	int64_t devices;
 };
+
+/* Hashed as bytes. */
+_Static_assert(sizeof(struct part) == 24, "no padding");
 
 /* What is looked for. */
 struct value {
-	struct pair pairs[LIMIT_RESOURCES_PER_POD];
+	struct part parts[LIMIT_RESOURCES_PER_POD];
 	uint32_t len;
 };
 
@@ -46,8 +51,10 @@ static bool equals(const void *context, uint32_t handle, const void *key)
 		return false;
 	for (uint32_t i = 0; i < value->len; i++) {
 		const struct vector_cell *c = vectors_cell(vectors, cell);
+		const struct part *part = &value->parts[i];
 
-		if (c->resource != value->pairs[i].resource || c->count != value->pairs[i].count)
+		if (c->resource != part->resource || c->count != part->count ||
+		    c->device != part->device || c->devices != part->devices)
 			return false;
 		cell = c->next;
 	}
@@ -64,8 +71,13 @@ static uint32_t add(struct vectors *vectors, const struct value *value, uint32_t
 		uint32_t handle = table_add(&vectors->cells);
 		struct vector_cell *cell = table_at(&vectors->cells, handle);
 
-		*cell = (struct vector_cell){value->pairs[i].resource, value->pairs[i].count,
-					     first};
+		*cell = (struct vector_cell){
+			.count = value->parts[i].count,
+			.resource = value->parts[i].resource,
+			.device = value->parts[i].device,
+			.devices = (uint32_t)value->parts[i].devices,
+			.next = first,
+		};
 		first = handle;
 	}
 	record = table_at(&vectors->records, vector);
@@ -74,7 +86,7 @@ static uint32_t add(struct vectors *vectors, const struct value *value, uint32_t
 	return vector;
 }
 
-uint32_t vectors_ref(struct vectors *vectors, const struct resource_amount *rows, size_t n)
+uint32_t vectors_ref(struct vectors *vectors, const struct device_ask *rows, size_t n)
 {
 	struct value value = {.len = (uint32_t)n};
 	uint32_t hash, vector;
@@ -82,15 +94,20 @@ uint32_t vectors_ref(struct vectors *vectors, const struct resource_amount *rows
 
 	assert(n > 0 && n <= LIMIT_RESOURCES_PER_POD);
 	for (size_t i = 0; i < n; i++)
-		value.pairs[i] =
-			(struct pair){intern_ref(vectors->intern, rows[i].resource),
-				      (uint32_t)MIN(rows[i].count, (int64_t)VECTOR_COUNT_MOST)};
-	hash = (uint32_t)hash_bytes(&vectors->key, value.pairs, n * sizeof(value.pairs[0]));
+		value.parts[i] = (struct part){
+			.count = rows[i].count,
+			.resource = intern_ref(vectors->intern, rows[i].resource),
+			.device = intern_ref(vectors->intern, rows[i].device),
+			.devices = MAX(MIN(rows[i].devices, (int64_t)VECTOR_DEVICES_MOST), 0),
+		};
+	hash = (uint32_t)hash_bytes(&vectors->key, value.parts, n * sizeof(value.parts[0]));
 	vector = map_find(&vectors->by_value, hash, equals, vectors, &value);
 	if (vector == MAP_NONE)
 		return add(vectors, &value, hash);
-	for (size_t i = 0; i < n; i++)
-		intern_unref(vectors->intern, value.pairs[i].resource);
+	for (size_t i = 0; i < n; i++) {
+		intern_unref(vectors->intern, value.parts[i].resource);
+		intern_unref(vectors->intern, value.parts[i].device);
+	}
 	record = table_at(&vectors->records, vector);
 	record->refs++;
 	return vector;
@@ -107,6 +124,7 @@ void vectors_unref(struct vectors *vectors, uint32_t vector)
 		uint32_t next = vectors_cell(vectors, cell)->next;
 
 		intern_unref(vectors->intern, vectors_cell(vectors, cell)->resource);
+		intern_unref(vectors->intern, vectors_cell(vectors, cell)->device);
 		table_remove(&vectors->cells, cell);
 		cell = next;
 	}

@@ -9,7 +9,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/table.h"
-#include "model/amount.h"
+#include "model/pod.h"
 
 /*
  * Request vectors: what a pod asks for, each distinct one once, with a reference count, named by a
@@ -17,13 +17,14 @@
  * share one. Flat: a vector is a chain of cells in a table.
  */
 struct vector_cell {
-	uint32_t resource; /* interned; the vector holds a reference */
-	uint32_t count;    /* at least 1 */
-	uint32_t next;     /* TABLE_NONE at the end */
+	int64_t count;             /* at least 1 */
+	uint32_t resource, device; /* interned; the vector holds a reference to each */
+	uint32_t devices;          /* struct device_ask tells of these */
+	uint32_t next;             /* TABLE_NONE at the end */
 };
 
-/* Larger counts are kept as this many: a pod that asks for them never runs. */
-#define VECTOR_COUNT_MOST INT32_MAX
+/* More devices are kept as this many: a pod that asks for them never runs. */
+#define VECTOR_DEVICES_MOST INT32_MAX
 
 struct vectors {
 	struct table records, cells;
@@ -37,10 +38,9 @@ void vectors_clear(struct vectors *vectors); /* the strings stay referenced: the
 
 /*
  * The vector of @rows, with one more reference. @rows: 1 to LIMIT_RESOURCES_PER_POD, sorted by
- * name, names no longer than LIMIT_INTERNED_STRING, counts above 0.
+ * device_ask_compare(), names no longer than LIMIT_INTERNED_STRING, counts above 0.
  */
-uint32_t vectors_ref(struct vectors *vectors, const struct resource_amount *rows,
-		     size_t n) MUST_CHECK;
+uint32_t vectors_ref(struct vectors *vectors, const struct device_ask *rows, size_t n) MUST_CHECK;
 void vectors_unref(struct vectors *vectors, uint32_t vector);
 
 /* The first cell's handle; cells are read with vectors_cell(). */

@@ -40,6 +40,8 @@ struct device_offer {
 	int64_t unit_memory; /* bytes, > 0, or AMOUNT_UNKNOWN */
 	int64_t count;       /* units in the node's capacity, > 0 */
 	enum device_sharing sharing;
+	int64_t min_memory; /* bytes, the least that one unit may hold where a scheduler cuts units
+			       to size; 0: every unit holds unit_memory */
 };
 
 /* A node as observed: transient, everything borrowed. */

@@ -17,13 +17,32 @@ enum container_kind {
 };
 
 /*
- * What one container asks for, GPU resources only (model/resource.h). In the order of the pod's
- * spec.
+ * What is asked of GPUs, whichever way it was written: @count units of @resource, charged at what a
+ * unit of that costs. Where it is a part of a card, @device names the resource whose cards it is
+ * taken from and @devices how many of them: on a node that does not offer such parts it takes those
+ * cards whole.
  */
+struct device_ask {
+	struct str resource; /* the name of a row: "nvidia.com/gpu", "nvidia.com/gpumem" */
+	int64_t count;       /* above 0; of a resource whose unit is a byte these are bytes */
+	struct str device;   /* "nvidia.com/gpu"; empty: @resource is a device */
+	int64_t devices;     /* 0 without a device */
+};
+
+/* For qsort(): by resource, then by device. */
+int device_ask_compare(const void *a, const void *b);
+
+/* So many units of a resource that is a device. */
+static inline struct device_ask device_ask_units(struct str resource, int64_t count)
+{
+	return (struct device_ask){.resource = resource, .count = count};
+}
+
+/* What one container asks for. In the order of the pod's spec. */
 struct container_facts {
 	enum container_kind kind;
-	const struct resource_amount *requests;
-	size_t n_requests;
+	const struct device_ask *asks;
+	size_t n_asks;
 };
 
 /* A pod as observed: transient, everything borrowed. */
@@ -37,7 +56,7 @@ struct pod_facts {
 	int64_t created_us; /* real */
 	const struct container_facts *containers; /* init containers and normal ones, in order */
 	size_t n_containers;
-	const struct resource_amount *overhead; /* of the RuntimeClass, GPU resources only */
+	const struct device_ask *overhead; /* of the RuntimeClass */
 	size_t n_overhead;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pod's request. Containers are read once, in order; for each resource four sums are kept, from
- * which the formula follows. Init containers run one after the other, each beside the sidecars that
- * started before it, hence the peak.
+ * A pod's request. Containers are read once, in order; for each pair of resource and device four
+ * sums are kept of either number, from which the formula follows. Init containers run one after the
+ * other, each beside the sidecars that started before it, hence the peak.
  */
 #include "quota/charge.h"
 
@@ -12,11 +12,16 @@
 #include "base/limits.h"
 #include "base/macros.h"
 
-struct tally {
-	struct str resource;
+/* Of counts, or of devices. */
+struct sums {
 	int64_t normal, sidecars;
 	int64_t init_peak; /* of an init container and the sidecars before it */
 	int64_t overhead;
+};
+
+struct tally {
+	struct str resource, device;
+	struct sums counts, devices;
 };
 
 struct request {
@@ -25,32 +30,41 @@ struct request {
 };
 
 /* NULL when there are too many. */
-static struct tally *tally_of(struct request *request, struct str resource)
+static struct tally *tally_of(struct request *request, const struct device_ask *ask)
 {
 	for (size_t i = 0; i < request->len; i++)
-		if (str_equal(request->tallies[i].resource, resource))
+		if (str_equal(request->tallies[i].resource, ask->resource) &&
+		    str_equal(request->tallies[i].device, ask->device))
 			return &request->tallies[i];
 	if (request->len == request->max)
 		return NULL;
-	request->tallies[request->len] = (struct tally){.resource = resource};
+	request->tallies[request->len] =
+		(struct tally){.resource = ask->resource, .device = ask->device};
 	return &request->tallies[request->len++];
 }
 
-static void add_container(struct tally *tally, enum container_kind kind, int64_t count)
+static void add_container(struct sums *sums, enum container_kind kind, int64_t amount)
 {
-	int64_t with_sidecars = saturating_add(count, tally->sidecars);
+	int64_t with_sidecars = saturating_add(MAX(amount, 0), sums->sidecars);
 
 	switch (kind) {
 	case CONTAINER_NORMAL:
-		tally->normal = saturating_add(tally->normal, count);
+		sums->normal = saturating_add(sums->normal, MAX(amount, 0));
 		break;
 	case CONTAINER_SIDECAR:
-		tally->sidecars = with_sidecars;
+		sums->sidecars = with_sidecars;
 		break;
 	case CONTAINER_INIT:
-		tally->init_peak = MAX(tally->init_peak, with_sidecars);
+		sums->init_peak = MAX(sums->init_peak, with_sidecars);
 		break;
 	}
+}
+
+static int64_t total(const struct sums *sums)
+{
+	int64_t running = saturating_add(sums->normal, sums->sidecars);
+
+	return saturating_add(MAX(running, sums->init_peak), sums->overhead);
 }
 
 static int too_many(struct error *err)
@@ -67,16 +81,17 @@ static int add_containers(struct request *request, const struct pod_facts *pod, 
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct container_facts *container = &pod->containers[i];
 
-		for (size_t k = 0; k < container->n_requests; k++) {
-			const struct resource_amount *amount = &container->requests[k];
+		for (size_t k = 0; k < container->n_asks; k++) {
+			const struct device_ask *ask = &container->asks[k];
 			struct tally *tally;
 
-			if (amount->count <= 0)
+			if (ask->count <= 0)
 				continue;
-			tally = tally_of(request, amount->resource);
+			tally = tally_of(request, ask);
 			if (!tally)
 				return too_many(err);
-			add_container(tally, container->kind, amount->count);
+			add_container(&tally->counts, container->kind, ask->count);
+			add_container(&tally->devices, container->kind, ask->devices);
 		}
 	}
 	return 0;
@@ -85,26 +100,22 @@ static int add_containers(struct request *request, const struct pod_facts *pod, 
 static int add_overhead(struct request *request, const struct pod_facts *pod, struct error *err)
 {
 	for (size_t i = 0; i < pod->n_overhead; i++) {
+		const struct device_ask *ask = &pod->overhead[i];
 		struct tally *tally;
 
-		if (pod->overhead[i].count <= 0)
+		if (ask->count <= 0)
 			continue;
-		tally = tally_of(request, pod->overhead[i].resource);
+		tally = tally_of(request, ask);
 		if (!tally)
 			return too_many(err);
-		tally->overhead = saturating_add(tally->overhead, pod->overhead[i].count);
+		tally->counts.overhead = saturating_add(tally->counts.overhead, ask->count);
+		tally->devices.overhead =
+			saturating_add(tally->devices.overhead, MAX(ask->devices, 0));
 	}
 	return 0;
 }
 
-static int64_t total(const struct tally *tally)
-{
-	int64_t running = saturating_add(tally->normal, tally->sidecars);
-
-	return saturating_add(MAX(running, tally->init_peak), tally->overhead);
-}
-
-int quota_pod_request(const struct pod_facts *pod, struct resource_amount *ret_rows, size_t max,
+int quota_pod_request(const struct pod_facts *pod, struct device_ask *ret_rows, size_t max,
 		      size_t *ret_len, struct error *err)
 {
 	struct request request;
@@ -114,10 +125,11 @@ int quota_pod_request(const struct pod_facts *pod, struct resource_amount *ret_r
 	if (add_containers(&request, pod, err) < 0 || add_overhead(&request, pod, err) < 0)
 		return -1;
 	for (size_t i = 0; i < request.len; i++)
-		ret_rows[i] = (struct resource_amount){request.tallies[i].resource,
-						       total(&request.tallies[i])};
+		ret_rows[i] = (struct device_ask){
+			request.tallies[i].resource, total(&request.tallies[i].counts),
+			request.tallies[i].device, total(&request.tallies[i].devices)};
 	if (request.len > 1)
-		qsort(ret_rows, request.len, sizeof(*ret_rows), resource_amount_compare);
+		qsort(ret_rows, request.len, sizeof(*ret_rows), device_ask_compare);
 	*ret_len = request.len;
 	return 0;
 }

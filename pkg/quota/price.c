@@ -76,8 +76,10 @@ const struct price_row *price_row_charged(const struct price_list *list, uint32_
 	if (row || slice.n_rows == 0)
 		return row;
 	largest = largest_known(&slice, AMOUNT_UNKNOWN);
-	for (row = slice.rows; !may_be_largest(row, largest);)
-		row++;
+	for (size_t i = 0; i < slice.n_rows; i++)
+		if (may_be_largest(&slice.rows[i], largest) &&
+		    (!row || slice.rows[i].order < row->order))
+			row = &slice.rows[i];
 	return row;
 }
 

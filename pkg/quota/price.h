@@ -18,11 +18,13 @@
  * bounds hard values.
  */
 struct price_row {
-	uint32_t resource, product;  /* names by the caller's handles; equal handles, equal names */
-	int64_t smallest, largest;   /* bytes, or AMOUNT_UNKNOWN when no node of the row says */
+	uint32_t resource, product; /* names by the caller's handles; equal handles, equal names */
+	int64_t smallest; /* bytes that a unit may hold at least; AMOUNT_UNKNOWN: no node says */
+	int64_t largest;  /* bytes that a unit holds at most, likewise */
 	enum device_sharing sharing; /* where nodes differ, the first of DEVICE_SHARINGS */
 	uint32_t nodes;              /* that offer it */
 	uint32_t unknown_nodes;      /* of those, nodes that do not tell the unit's memory */
+	uint32_t order;              /* of its product's name among those of its resource */
 };
 
 #define PRODUCT_ANY UINT32_MAX
@@ -49,7 +51,7 @@ int64_t price_unit(const struct price_list *list, uint32_t resource, uint32_t pr
 
 /*
  * The row whose price price_unit() gives: under it a pod without a node is counted. Of equally dear
- * ones the first; NULL when nobody offers the resource.
+ * products the first by name, as the admission policy has it; NULL when nobody offers the resource.
  */
 const struct price_row *price_row_charged(const struct price_list *list, uint32_t resource,
 					  uint32_t product);

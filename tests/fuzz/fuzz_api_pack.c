@@ -36,6 +36,16 @@ static void check_amounts(const struct resource_amount *amounts, size_t len)
 	}
 }
 
+static void check_asks(const struct device_ask *asks, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		check(asks[i].count > 0 && asks[i].devices >= 0);
+		check(asks[i].resource.len <= LIMIT_INTERNED_STRING);
+		check(str_empty(asks[i].device) == (asks[i].devices == 0));
+		check(i == 0 || device_ask_compare(&asks[i - 1], &asks[i]) < 0);
+	}
+}
+
 static void pack_pod(const union any_object *object, struct arena *arena, struct error *err)
 {
 	struct pod_facts facts;
@@ -44,9 +54,9 @@ static void pack_pod(const union any_object *object, struct arena *arena, struct
 	if (api_pack_pod(&object->pod, arena, &facts, err) < 0)
 		return;
 	check(facts.n_containers <= LIMIT_CONTAINERS_PER_POD && facts.product.len <= LIMIT_NAME);
-	check_amounts(facts.overhead, facts.n_overhead);
+	check_asks(facts.overhead, facts.n_overhead);
 	for (i = 0; i < facts.n_containers; i++)
-		check_amounts(facts.containers[i].requests, facts.containers[i].n_requests);
+		check_asks(facts.containers[i].asks, facts.containers[i].n_asks);
 }
 
 static void pack_node(const union any_object *object, struct arena *arena, struct error *err)

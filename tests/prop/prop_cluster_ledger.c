@@ -98,7 +98,7 @@ static struct name name_of(const char *kind, int64_t number)
 
 static void tell_pod(struct world *w, int ns, int i, const struct pod *pod)
 {
-	struct resource_amount requests[RESOURCES];
+	struct device_ask requests[RESOURCES];
 	struct container_facts container = {CONTAINER_NORMAL, requests, RESOURCES};
 	struct name space = name_of("ns", ns), name = name_of("pod", i);
 	struct name uid = name_of("uid", (int64_t)pod->uid), node = name_of("node", pod->node);
@@ -116,7 +116,7 @@ static void tell_pod(struct world *w, int ns, int i, const struct pod *pod)
 	};
 
 	for (int r = 0; r < RESOURCES; r++)
-		requests[r] = (struct resource_amount){str_from(resources[r]), pod->requests[r]};
+		requests[r] = device_ask_units(str_from(resources[r]), pod->requests[r]);
 	assert_int_equal(cluster_apply_pod(w->cluster, &facts, NULL), 0);
 }
 

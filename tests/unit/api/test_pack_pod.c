@@ -25,12 +25,12 @@ static void describe(const struct pod_facts *facts, struct buf *text)
 	for (i = 0; i < facts->n_containers; i++) {
 		const struct container_facts *container = &facts->containers[i];
 
-		if (container->n_requests == 0)
+		if (container->n_asks == 0)
 			continue;
 		buf_printf(text, "%s%s", text->len ? "; " : "", kinds[container->kind]);
-		for (k = 0; k < container->n_requests; k++)
-			buf_printf(text, " %.*s=%lld", STR_ARGS(container->requests[k].resource),
-				   (long long)container->requests[k].count);
+		for (k = 0; k < container->n_asks; k++)
+			buf_printf(text, " %.*s=%lld", STR_ARGS(container->asks[k].resource),
+				   (long long)container->asks[k].count);
 	}
 	for (k = 0; k < facts->n_overhead; k++)
 		buf_printf(text, "; overhead %.*s=%lld", STR_ARGS(facts->overhead[k].resource),

@@ -17,19 +17,20 @@
 #define NAMESPACES 500
 #define MOST_BYTES 250 /* of a pod, everything included */
 
-static const struct resource_amount kinds[] = {
-	{{"nvidia.com/gpu", 14}, 1},
-	{{"nvidia.com/gpu", 14}, 8},
-	{{"nvidia.com/mig-1g.10gb", 22}, 1},
-	{{"nvidia.com/gpumem", 17}, 3000},
+static const struct device_ask kinds[] = {
+	{{"nvidia.com/gpu", 14}, 1, {NULL, 0}, 0},
+	{{"nvidia.com/gpu", 14}, 8, {NULL, 0}, 0},
+	{{"nvidia.com/mig-1g.10gb", 22}, 1, {NULL, 0}, 0},
+	{{"nvidia.com/gpumem", 17}, 3000, {"nvidia.com/gpu", 14}, 1},
 };
 
 static void add_nodes(struct cluster *cluster)
 {
 	const struct device_offer offers[] = {
-		{STR("nvidia.com/gpu"), STR("NVIDIA-H100-80GB-HBM3"), 81559 * MIB, 8, DEVICE_WHOLE},
+		{STR("nvidia.com/gpu"), STR("NVIDIA-H100-80GB-HBM3"), 81559 * MIB, 8, DEVICE_WHOLE,
+		 0},
 		{STR("nvidia.com/mig-1g.10gb"), STR("NVIDIA-A100-SXM4-80GB"), 9728 * MIB, 7,
-		 DEVICE_MIG},
+		 DEVICE_MIG, 0},
 	};
 	char name[64];
 
@@ -54,7 +55,7 @@ static void add_pods(struct cluster *cluster)
 		unsigned int r = (unsigned int)random_below(&random, 1u << 31);
 
 		pod.n_containers = 1;
-		container.requests = &kinds[(i / 1000) % 4];
+		container.asks = &kinds[(i / 1000) % 4];
 		snprintf(ns, sizeof(ns), "team-%03d-inference", i % NAMESPACES);
 		snprintf(name, sizeof(name), "chat-frontend-%08x-%05x", (unsigned int)i / 50,
 			 r & 0xfffff);

@@ -50,10 +50,12 @@ static void test_other_uids_are_told_apart(void **state)
 
 static void test_equal_vectors_are_one(void **state)
 {
-	const struct resource_amount gpu[] = {{STR("nvidia.com/gpu"), 2}};
-	const struct resource_amount more[] = {{STR("nvidia.com/gpu"), 3}};
-	const struct resource_amount both[] = {{STR("nvidia.com/gpu"), 2},
-					       {STR("nvidia.com/gpumem"), INT64_MAX}};
+	const struct device_ask gpu[] = {device_ask_units(STR("nvidia.com/gpu"), 2)};
+	const struct device_ask more[] = {device_ask_units(STR("nvidia.com/gpu"), 3)};
+	const struct device_ask both[] = {
+		device_ask_units(STR("nvidia.com/gpu"), 2),
+		{STR("nvidia.com/gpumem"), INT64_MAX, STR("nvidia.com/gpu"), INT64_MAX},
+	};
 	CLEANUP(intern_free) struct intern *intern = intern_new(&key);
 	uint32_t a, b, c, d, cell;
 	struct vectors vectors;
@@ -69,7 +71,8 @@ static void test_equal_vectors_are_one(void **state)
 	cell = vectors_first(&vectors, d);
 	assert_int_equal(vectors_cell(&vectors, cell)->count, 2);
 	cell = vectors_cell(&vectors, cell)->next;
-	assert_int_equal(vectors_cell(&vectors, cell)->count, VECTOR_COUNT_MOST);
+	assert_int_equal(vectors_cell(&vectors, cell)->count, INT64_MAX);
+	assert_int_equal(vectors_cell(&vectors, cell)->devices, VECTOR_DEVICES_MOST);
 	assert_int_equal(vectors_cell(&vectors, cell)->next, TABLE_NONE);
 	vectors_unref(&vectors, a);
 	assert_int_equal(vectors_ref(&vectors, gpu, 1), a);

@@ -72,7 +72,7 @@ static const struct {
 	{"negative amounts are not credit", {{N, 2, 0}, {N, -1, 0}}, 2, {0, -5, 0}, 2, 0},
 };
 
-static int64_t count_of(const struct resource_amount *rows, size_t n, const char *name)
+static int64_t count_of(const struct device_ask *rows, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (str_equal(rows[i].resource, str_from(name)))
@@ -80,18 +80,18 @@ static int64_t count_of(const struct resource_amount *rows, size_t n, const char
 	return 0;
 }
 
-static void amounts_of(struct container c, struct resource_amount ret_amounts[2])
+static void amounts_of(struct container c, struct device_ask ret_amounts[2])
 {
-	ret_amounts[0] = (struct resource_amount){STR(MIG), c.migs};
-	ret_amounts[1] = (struct resource_amount){STR(GPU), c.gpus};
+	ret_amounts[0] = device_ask_units(STR(MIG), c.migs);
+	ret_amounts[1] = device_ask_units(STR(GPU), c.gpus);
 }
 
 static void test_the_formula(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct resource_amount amounts[5][2], overhead[2];
-		struct resource_amount rows[LIMIT_RESOURCES_PER_POD];
+		struct device_ask amounts[5][2], overhead[2];
+		struct device_ask rows[LIMIT_RESOURCES_PER_POD];
 		struct container_facts containers[5];
 		struct pod_facts pod = {.containers = containers, .n_containers = cases[i].n};
 		struct error err;
@@ -111,22 +111,54 @@ static void test_the_formula(void **state)
 			fail_msg("%s", cases[i].sentence);
 		assert_int_equal(n, (cases[i].gpus > 0) + (cases[i].migs > 0));
 		if (n == 2)
-			assert_true(resource_amount_compare(&rows[0], &rows[1]) < 0);
+			assert_true(device_ask_compare(&rows[0], &rows[1]) < 0);
 	}
+}
+
+static void parts_of_cards_are_summed_by_their_device(void **state)
+{
+	const struct device_ask init = {STR("mem"), 900, STR("card"), 1};
+	const struct device_ask other = {STR("mem"), 5, STR("board"), 1};
+	const struct device_ask normal[] = {
+		{STR("mem"), 300, STR("card"), 3},
+		{STR("mem"), 7, STR("board"), 1},
+		device_ask_units(STR("card"), 2),
+	};
+	const struct container_facts containers[] = {
+		{CONTAINER_INIT, &init, 1},
+		{CONTAINER_NORMAL, &other, 1},
+		{CONTAINER_NORMAL, normal, 3},
+	};
+	const struct pod_facts pod = {
+		.containers = containers, .n_containers = 3, .overhead = &other, .n_overhead = 1};
+	struct device_ask rows[LIMIT_RESOURCES_PER_POD];
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(quota_pod_request(&pod, rows, ARRAY_SIZE(rows), &n, NULL), 0);
+	assert_int_equal(n, 3);
+	assert_true(str_equal(rows[0].resource, STR("card")) && str_empty(rows[0].device));
+	assert_int_equal(rows[0].count, 2);
+	assert_true(str_equal(rows[1].device, STR("board")));
+	assert_int_equal(rows[1].count, 17);
+	assert_int_equal(rows[1].devices, 3);
+	assert_true(str_equal(rows[2].device, STR("card")));
+	assert_int_equal(rows[2].count, 900);
+	assert_int_equal(rows[2].devices, 3);
 }
 
 /* A pod of one container that names @n resources. */
 static int request_of(size_t n, size_t max, size_t *ret_len, struct error *err)
 {
 	static char names[LIMIT_RESOURCES_PER_POD + 1];
-	struct resource_amount amounts[LIMIT_RESOURCES_PER_POD + 1];
-	struct resource_amount rows[LIMIT_RESOURCES_PER_POD + 1];
+	struct device_ask amounts[LIMIT_RESOURCES_PER_POD + 1];
+	struct device_ask rows[LIMIT_RESOURCES_PER_POD + 1];
 	struct container_facts container = {CONTAINER_NORMAL, amounts, n};
 	struct pod_facts pod = {.containers = &container, .n_containers = 1};
 
 	for (size_t i = 0; i < n; i++) {
 		names[i] = (char)('a' + i);
-		amounts[i] = (struct resource_amount){{&names[i], 1}, 1};
+		amounts[i] = device_ask_units((struct str){&names[i], 1}, 1);
 	}
 	return quota_pod_request(&pod, rows, max, ret_len, err);
 }
@@ -150,6 +182,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_formula),
+		cmocka_unit_test(parts_of_cards_are_summed_by_their_device),
 		cmocka_unit_test(test_limits_are_met_with_an_error),
 	};
 
