@@ -176,14 +176,15 @@ static void add_series(struct json_out *out, int32_t count, int64_t last_us)
 	json_out_end(out);
 }
 
-static void add_regarding(struct json_out *out, const struct body_reference *regarding)
+static void add_reference(struct json_out *out, const char *key,
+			  const struct body_reference *object)
 {
-	json_out_object(out, "regarding");
-	json_out_string(out, "apiVersion", regarding->api_version);
-	json_out_string(out, "kind", regarding->kind);
-	add_string(out, "namespace", regarding->namespace);
-	json_out_string(out, "name", regarding->name);
-	add_string(out, "uid", regarding->uid);
+	json_out_object(out, key);
+	json_out_string(out, "apiVersion", object->api_version);
+	json_out_string(out, "kind", object->kind);
+	add_string(out, "namespace", object->namespace);
+	json_out_string(out, "name", object->name);
+	add_string(out, "uid", object->uid);
 	json_out_end(out);
 }
 
@@ -196,7 +197,9 @@ void api_body_event(struct buf *body, const struct body_event *event)
 	json_out_string(&out, "name", event->name);
 	json_out_string(&out, "namespace", event->namespace);
 	json_out_end(&out);
-	add_regarding(&out, &event->regarding);
+	add_reference(&out, "regarding", &event->regarding);
+	if (!str_empty(event->related.kind))
+		add_reference(&out, "related", &event->related);
 	json_out_string(&out, "type", event->type);
 	json_out_string(&out, "reason", utf8_prefix(event->reason, BODY_EVENT_WORD));
 	json_out_string(&out, "action", utf8_prefix(event->action, BODY_EVENT_WORD));

@@ -59,6 +59,7 @@ struct body_reference {
 struct body_event {
 	struct str namespace, name; /* of the Event */
 	struct body_reference regarding;
+	struct body_reference related; /* another object that it was about; kind empty: none */
 	struct str type, reason, action, note; /* type: "Normal", "Warning" */
 	struct str controller, instance;
 	int64_t event_us;     /* real */

@@ -253,6 +253,12 @@ static bool is_of_the_write(const struct error *err)
 	return false;
 }
 
+static bool is_fine(const struct work_write *write, enum error_kind kind)
+{
+	return (kind == ERROR_NOT_FOUND && write->missing_is_fine) ||
+	       (kind == ERROR_EXISTS && write->exists_is_fine);
+}
+
 static void on_written(void *context, const struct kube_answer *answer, const struct error *err)
 {
 	struct flight *flight = context;
@@ -265,7 +271,7 @@ static void on_written(void *context, const struct kube_answer *answer, const st
 	}
 	struct work_write *write = &flight->set.writes[flight->next];
 
-	if (err && err->kind == ERROR_NOT_FOUND && write->missing_is_fine)
+	if (err && is_fine(write, err->kind))
 		err = NULL;
 	if (work->options.written)
 		work->options.written(work->options.context, flight->key, write, answer, err);

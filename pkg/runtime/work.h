@@ -23,6 +23,7 @@ struct work_write {
 	char *body;              /* owned: JSON, mem_free() */
 	size_t body_len;
 	bool missing_is_fine; /* NOT_FOUND counts as done: a delete of what is gone */
+	bool exists_is_fine;  /* likewise EXISTS: a create of what bears a name of its own */
 	/* An eviction, say: that it fails is for `written` to judge, and neither holds up the
 	 * writes behind it nor makes its key fail. Unless the server does not answer at all. */
 	bool may_fail;

@@ -43,6 +43,7 @@ static int reconcile(void *context, uint32_t key, struct work_set *set, struct e
 		write->body = mem_strdup("{}");
 		write->body_len = 2;
 		write->missing_is_fine = w->missing_is_fine;
+		write->exists_is_fine = w->missing_is_fine;
 		write->may_fail = w->may_fail;
 	}
 	return 0;
@@ -297,7 +298,7 @@ static void failures_back_off_longer_and_longer_and_success_forgets(void **state
 	assert_int_equal(w->reconciled[1], before + 2);
 }
 
-static void what_is_gone_counts_as_done_where_that_is_fine(void **state)
+static void what_is_gone_or_there_counts_as_done_where_that_is_fine(void **state)
 {
 	struct world *w = *state;
 
@@ -305,10 +306,13 @@ static void what_is_gone_counts_as_done_where_that_is_fine(void **state)
 	work_start(w->work);
 	add_and_settle(w, 1);
 	fake_kube_fail(fake_kube_first(w->kube.client), ERROR_NOT_FOUND, 404);
+	add_and_settle(w, 2);
+	fake_kube_fail(fake_kube_first(w->kube.client), ERROR_EXISTS, 409);
 	fake_kube_pass(&w->kube, 60 * USEC_PER_SEC);
 	assert_int_equal(w->refused, 0);
-	assert_int_equal(w->written, 1);
+	assert_int_equal(w->written, 2);
 	assert_int_equal(w->reconciled[1], 1);
+	assert_int_equal(w->reconciled[2], 1);
 }
 
 static void a_decision_is_looked_at_again_when_it_wished(void **state)
@@ -454,7 +458,7 @@ int main(void)
 		CASE(a_server_that_does_not_answer_fails_also_what_may_fail),
 		CASE(several_queues_share_the_metrics),
 		CASE(failures_back_off_longer_and_longer_and_success_forgets),
-		CASE(what_is_gone_counts_as_done_where_that_is_fine),
+		CASE(what_is_gone_or_there_counts_as_done_where_that_is_fine),
 		CASE(a_decision_is_looked_at_again_when_it_wished),
 		CASE(a_bounded_number_of_sets_is_in_flight),
 		CASE(a_write_that_the_fence_refuses_keeps_its_key),
