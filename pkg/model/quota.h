@@ -54,7 +54,8 @@ struct quota_spec {
 	X(ACCEPTED, "Accepted")   \
 	X(EXCEEDED, "Exceeded")   \
 	X(THROTTLED, "Throttled") \
-	X(DRIFTED, "Drifted")
+	X(DRIFTED, "Drifted")     \
+	X(PRICED, "Priced")
 
 enum quota_condition {
 #define X(name, text) QUOTA_##name,
@@ -66,32 +67,51 @@ enum quota_condition {
 /*
  * reason, status.conditions[].reason
  *
- *   Ready      ENFORCED        the API server enforces what the spec says
- *              PENDING         the ResourceQuota's status does not show our hard values yet
- *              STATUS_STALE    that for a minute: is kube-controller-manager up?
- *              NOT_ACCEPTED    see Accepted
- *              DRY_RUN         nothing is enforced, as the spec says
- *   Accepted   ACCEPTED
- *              CEILING_EXCEEDED  its tenant's ceiling has no room; the message says how much is
- * missing INVALID         the spec cannot be read in our units DUPLICATE       an older quota
- * governs the namespace TERMINATING     the quota is being deleted and governs no more Exceeded
- * WITHIN_LIMIT OVER_LIMIT      more is held than is allowed; nothing new until it falls SHRUNK so
- * because the spec or the ceiling was cut; onShrink says what follows RECALLED        so because
- * borrowed memory was called back; likewise UNKNOWN_MEMORY  Unknown: devices are in use that
- * nothing prices NOT_ACCEPTED    Unknown: nothing is measured Throttled  NOT_THROTTLED Drifted
- * IN_SYNC FOREIGN_WRITER  somebody else changed what we own; named, and put right LEDGER_DIFFERS  a
- * recount found another sum than the ledger; corrected NOT_ACCEPTED    Unknown: nothing is owned
- *   Priced     ALL_PRICED      every device in use is charged at what its node says it is
- *              MEMORY_ASSUMED  some are charged at the dearest there is: their node does not tell
- *              SOURCES_DISAGREE  two sources tell different memory; the first in order counts
- *              UNKNOWN_MEMORY  nothing tells what some in use are
- *              NOT_ACCEPTED    Unknown: nothing is measured
+ * Ready:
+ * - ENFORCED: the API server enforces what the spec says
+ * - PENDING: the ResourceQuota's status does not show our hard values yet, or the tenant waits for
+ *   siblings to let go
+ * - STATUS_STALE: the former for a minute: is kube-controller-manager up?
+ * - NOT_ACCEPTED: see Accepted
+ * - DRY_RUN: nothing is enforced, as the spec says
+ *
+ * Accepted:
+ * - ACCEPTED
+ * - PENDING: Unknown, its tenant has not decided yet
+ * - CEILING_EXCEEDED: its tenant's ceiling has no room; the message says how much is missing. What
+ *   was granted before stays in force
+ * - INVALID: the spec cannot be read in our units
+ * - DUPLICATE: an older quota governs the namespace
+ * - TERMINATING: the quota is being deleted and governs no more
+ *
+ * Exceeded:
+ * - WITHIN_LIMIT
+ * - OVER_LIMIT: more is held than is allowed; nothing new until it falls
+ * - SHRUNK: so because the spec or the ceiling was cut; onShrink says what follows
+ * - RECALLED: so because borrowed memory was called back; likewise
+ * - UNKNOWN_MEMORY: Unknown, devices are in use that nothing prices
+ * - NOT_ACCEPTED: Unknown, nothing is measured
+ *
+ * Throttled: NOT_THROTTLED
+ *
+ * Drifted:
+ * - IN_SYNC
+ * - FOREIGN_WRITER: somebody else changed what we own; named, and put right
+ * - LEDGER_DIFFERS: a recount found another sum than the ledger; corrected
+ * - NOT_ACCEPTED: Unknown, nothing is owned
+ *
+ * Priced:
+ * - ALL_PRICED: every device in use is charged at what its node says it is
+ * - UNKNOWN_MEMORY: nothing tells what some in use are
+ * - MEMORY_ASSUMED: some are charged at the dearest there is, since their node does not tell
+ * - SOURCES_DISAGREE: two sources tell different memory; the first in the order of truth counts
+ * - NOT_ACCEPTED: Unknown, nothing is measured
  *
  * Of a TenantQoS:
- *   Ready      ENFORCED, PENDING (some namespace is not yet enforced), NOT_ACCEPTED
- *   Accepted   ACCEPTED, INVALID, TERMINATING,
- *              NAMESPACE_CONFLICT  an older TenantQoS has some of the namespaces it selects
- *   Exceeded   WITHIN_LIMIT, OVER_LIMIT (more is held than the ceiling), NOT_ACCEPTED
+ * - Ready: ENFORCED, PENDING (some namespace is not yet enforced), NOT_ACCEPTED
+ * - Accepted: ACCEPTED, INVALID, TERMINATING, NAMESPACE_CONFLICT (an older one has some of the
+ *   namespaces)
+ * - Exceeded: WITHIN_LIMIT, OVER_LIMIT (more is held than the ceiling), NOT_ACCEPTED
  */
 #define QUOTA_REASONS(X)                         \
 	X(ENFORCED, "Enforced")                  \

@@ -13,15 +13,12 @@
 #include "base/macros.h"
 #include "base/utf8.h"
 #include "model/observed.h"
-#include "model/resource.h"
 #include "quota/internal.h"
 
-#define OURS "ResourceQuota " OWNED_OBJECT_NAME
+/* A name, for "%.*s": those from outside are no longer than names may be. */
+#define NAME_ARGS(s) (int)MIN((s).len, (size_t)LIMIT_NAME), (s).data
 
-static void look_again(struct decision *d, int64_t at_us)
-{
-	d->plan.look_again_us = MIN(d->plan.look_again_us, at_us);
-}
+#define OURS "ResourceQuota " OWNED_OBJECT_NAME
 
 /* Prints at @used bytes of the message; where that is too long, its end is cut. */
 PRINTF_LIKE(3, 0)
@@ -34,9 +31,8 @@ static void print(struct condition *c, size_t used, const char *format, va_list 
 		c->message[utf8_whole(str_from(c->message)).len] = '\0';
 }
 
-PRINTF_LIKE(4, 5)
-static bool say(struct condition *c, enum condition_status status, enum quota_reason reason,
-		const char *format, ...)
+bool condition_say(struct condition *c, enum condition_status status, enum quota_reason reason,
+		   const char *format, ...)
 {
 	va_list args;
 
@@ -48,8 +44,7 @@ static bool say(struct condition *c, enum condition_status status, enum quota_re
 	return true;
 }
 
-PRINTF_LIKE(2, 3)
-static void say_more(struct condition *c, const char *format, ...)
+void condition_say_more(struct condition *c, const char *format, ...)
 {
 	va_list args;
 
@@ -64,12 +59,12 @@ static bool accepted_terminating(struct decision *d, struct condition *c)
 {
 	if (!d->view->terminating)
 		return false;
-	say(c, CONDITION_FALSE, QUOTA_REASON_TERMINATING,
-	    "This quota is being deleted and no longer governs the namespace");
+	condition_say(c, CONDITION_FALSE, QUOTA_REASON_TERMINATING,
+		      "This quota is being deleted and no longer governs the namespace");
 	if (str_empty(d->view->governing))
-		say_more(c, ".");
+		condition_say_more(c, ".");
 	else
-		say_more(c, "; GpuMemoryQuota %.*s does.", STR_ARGS(d->view->governing));
+		condition_say_more(c, "; GpuMemoryQuota %.*s does.", STR_ARGS(d->view->governing));
 	return true;
 }
 
@@ -77,46 +72,113 @@ static bool accepted_duplicate(struct decision *d, struct condition *c)
 {
 	if (!d->view->duplicate)
 		return false;
-	return say(c, CONDITION_FALSE, QUOTA_REASON_DUPLICATE,
-		   "The older GpuMemoryQuota %.*s governs this namespace, which has only one: "
-		   "change that one, or delete it.",
-		   STR_ARGS(d->view->governing));
+	return condition_say(
+		c, CONDITION_FALSE, QUOTA_REASON_DUPLICATE,
+		"The older GpuMemoryQuota %.*s governs this namespace, which has only one: "
+		"change that one, or delete it.",
+		STR_ARGS(d->view->governing));
 }
 
 static bool accepted_invalid(struct decision *d, struct condition *c)
 {
 	if (!d->view->invalid)
 		return false;
-	return say(c, CONDITION_FALSE, QUOTA_REASON_INVALID,
-		   "No GPU is allowed in the namespace until the spec is corrected: %s.",
-		   d->view->invalid);
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_INVALID,
+			     "No GPU is allowed in the namespace until the spec is corrected: %s.",
+			     d->view->invalid);
+}
+
+static bool accepted_undecided(struct decision *d, struct condition *c)
+{
+	if (!d->undecided)
+		return false;
+	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_PENDING,
+			     "TenantQoS %.*s has not decided yet what the namespace gets.",
+			     NAME_ARGS(d->view->share->tenant));
+}
+
+/* Either may be missing alone. */
+static void say_missing(const struct tenant_grant *grant, struct condition *c)
+{
+	if (grant->missing > 0)
+		condition_say_more(c, "%s", amount_text(grant->missing).text);
+	if (grant->missing_gpus > 0)
+		condition_say_more(c, "%s%" PRId64 " whole GPUs", grant->missing > 0 ? " and " : "",
+				   grant->missing_gpus);
+	condition_say_more(c, " are missing");
+}
+
+static bool accepted_no_room(struct decision *d, struct condition *c)
+{
+	const struct quota_share *share = d->view->share;
+
+	if (!share || share->grant.outcome != GRANT_NO_ROOM)
+		return false;
+	condition_say(c, CONDITION_FALSE, QUOTA_REASON_CEILING_EXCEEDED,
+		      "The ceiling of TenantQoS %.*s has no room for %s: ",
+		      NAME_ARGS(share->tenant), amount_text(d->view->spec->gpu_memory).text);
+	say_missing(&share->grant, c);
+	if (d->plan.status.granted > 0)
+		condition_say_more(c, "; %s that were granted before stay in force.",
+				   amount_text(d->plan.status.granted).text);
+	else
+		condition_say_more(c, "; nothing was granted before.");
+	return true;
 }
 
 static bool accepted(struct decision *d, struct condition *c)
 {
-	say(c, CONDITION_TRUE, QUOTA_REASON_ACCEPTED, "The quota governs its namespace.");
+	condition_say(c, CONDITION_TRUE, QUOTA_REASON_ACCEPTED, "The quota governs its namespace.");
 	if (d->plan.n_defaults > 0)
-		say_more(c, " By containerDefaults every container of the namespace that asks for "
-			    "no amount of these resources gets one, whether it needs it or not.");
+		condition_say_more(c, " By containerDefaults every container of the namespace that "
+				      "asks for no amount of these resources gets one, whether it "
+				      "needs it or not.");
 	return true;
 }
 
 /* --- Ready */
 
+/* What was granted before a refusal is in force, and Ready tells of that. */
 static bool ready_not_accepted(struct decision *d, struct condition *c)
 {
-	if (d->accepted)
+	const struct quota_share *share = d->view->share;
+	bool refused =
+		share && share->grant.outcome == GRANT_NO_ROOM && d->plan.status.effective == 0;
+
+	if (d->usable && !refused)
 		return false;
-	return say(c, CONDITION_FALSE, QUOTA_REASON_NOT_ACCEPTED,
-		   "The spec is not in force: see condition Accepted.");
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_NOT_ACCEPTED,
+			     "The spec is not in force: see condition Accepted.");
+}
+
+static bool ready_undecided(struct decision *d, struct condition *c)
+{
+	if (!d->undecided)
+		return false;
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
+			     "No GPU is allowed before the tenant has decided.");
+}
+
+static bool ready_dry_run(struct decision *d, struct condition *c)
+{
+	if (!d->dry_run)
+		return false;
+	if (d->plan.delete_resource_quota)
+		return condition_say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
+				     OURS " is about to be deleted, since enforcement is DryRun.");
+	return condition_say(
+		c, CONDITION_TRUE, QUOTA_REASON_DRY_RUN,
+		"Nothing is enforced, as the spec says: status.dryRun tells what would "
+		"have been refused.");
 }
 
 static bool ready_to_be_written(struct decision *d, struct condition *c)
 {
 	if (!d->plan.write_resource_quota)
 		return false;
-	return say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
-		   OURS " is about to be written with the hard values that follow from the spec.");
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
+			     OURS " is about to be written with the hard values that follow from "
+				  "the spec.");
 }
 
 static bool ready_not_shown(struct decision *d, struct condition *c)
@@ -127,112 +189,61 @@ static bool ready_not_shown(struct decision *d, struct condition *c)
 	if (amounts_equal(seen->status_hard, seen->n_status_hard, d->plan.hard, d->plan.n_hard))
 		return false;
 	if (d->view->now_us - since >= QUOTA_STATUS_STALE_US)
-		return say(c, CONDITION_FALSE, QUOTA_REASON_STATUS_STALE,
-			   OURS " has not shown its hard values in its status for over a minute, "
-				"and the API server enforces those of the status: see whether "
-				"kube-controller-manager is running.");
-	look_again(d, since + QUOTA_STATUS_STALE_US);
-	return say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
-		   OURS " is written; its status, which is what the API server enforces, does not "
-			"show the hard values yet.");
+		return condition_say(c, CONDITION_FALSE, QUOTA_REASON_STATUS_STALE,
+				     OURS
+				     " has not shown its hard values in its status for over a "
+				     "minute, and the API server enforces those of the status: "
+				     "see whether kube-controller-manager is running.");
+	decide_again(d, since + QUOTA_STATUS_STALE_US);
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
+			     OURS " is written; its status, which is what the API server enforces, "
+				  "does not show the hard values yet.");
+}
+
+/* The amount still to come is of the spec, or of what it gets back from those that it lent to. */
+static bool ready_waits(struct decision *d, struct condition *c)
+{
+	const struct quota_share *share = d->view->share;
+	const struct quota_status *status = &d->plan.status;
+	int64_t whole, waits;
+
+	if (!share || share->grant.outcome != GRANT_WAITS)
+		return false;
+	whole = status->granted - status->lent + status->borrowed;
+	waits = MAX(d->view->spec->gpu_memory - status->granted, whole - status->effective);
+	if (waits > 0)
+		condition_say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
+			      "%s are enforced; it waits for %s to be let go by siblings.",
+			      amount_text(status->effective).text, amount_text(waits).text);
+	else
+		condition_say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
+			      "%s are enforced; it waits for whole GPUs to be let go by siblings.",
+			      amount_text(status->effective).text);
+	return true;
 }
 
 static bool ready(struct decision *d, struct condition *c)
 {
-	say(c, CONDITION_TRUE, QUOTA_REASON_ENFORCED,
-	    "The API server enforces %s of GPU memory for the namespace.",
-	    amount_text(d->plan.status.effective).text);
+	const struct quota_status *status = &d->plan.status;
+
+	condition_say(c, CONDITION_TRUE, QUOTA_REASON_ENFORCED,
+		      "The API server enforces %s of GPU memory for the namespace",
+		      amount_text(status->effective).text);
+	if (status->borrowed > 0)
+		condition_say_more(c, ", %s of it borrowed from siblings.",
+				   amount_text(status->borrowed).text);
+	else if (status->lent > 0)
+		condition_say_more(c, "; %s of what is granted are lent to siblings.",
+				   amount_text(status->lent).text);
+	else
+		condition_say_more(c, ".");
 	if (d->rows_left_out > 0)
-		say_more(c,
-			 " Of the devices that the cluster offers, %zu kinds are left out of "
-			 "status.resources, which holds %d: those in use come first.",
-			 d->rows_left_out, LIMIT_STATUS_RESOURCES);
+		condition_say_more(c,
+				   " Of the devices that the cluster offers, %zu kinds are left "
+				   "out of status.resources, which holds %d: those in use come "
+				   "first.",
+				   d->rows_left_out, LIMIT_STATUS_RESOURCES);
 	return true;
-}
-
-/* --- Exceeded */
-
-static bool exceeded_not_measured(struct decision *d, struct condition *c)
-{
-	if (d->plan.governs)
-		return false;
-	return say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
-		   "The quota does not govern the namespace: nothing is measured against it.");
-}
-
-static bool exceeded_unknown(struct decision *d, struct condition *c)
-{
-	const struct quota_status *status = &d->plan.status;
-
-	if (d->view->unpriced <= 0)
-		return false;
-	return say(c, CONDITION_UNKNOWN, QUOTA_REASON_UNKNOWN_MEMORY,
-		   "Pods of the namespace ask for %" PRId64
-		   " units of GPU resources whose memory no "
-		   "node's labels tell; what is known comes to %s of %s.",
-		   d->view->unpriced, amount_text(status->used).text,
-		   amount_text(status->effective).text);
-}
-
-#define UNTIL "nothing new is admitted until pods finish or are deleted."
-
-static bool exceeded_memory(struct decision *d, struct condition *c)
-{
-	const struct quota_status *status = &d->plan.status;
-
-	if (status->used <= status->effective)
-		return false;
-	return say(c, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT,
-		   "%s of GPU memory are held where %s are allowed: " UNTIL,
-		   amount_text(status->used).text, amount_text(status->effective).text);
-}
-
-static bool exceeded_gpus(struct decision *d, struct condition *c)
-{
-	int64_t gpus = d->view->spec->gpus;
-
-	if (!d->accepted || gpus == AMOUNT_NONE || d->plan.status.gpus_used <= gpus)
-		return false;
-	return say(c, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT,
-		   "%" PRId64 " whole GPUs are held where %" PRId64 " are allowed: " UNTIL,
-		   d->plan.status.gpus_used, gpus);
-}
-
-/* Units of one resource, over all products. */
-static int64_t units_used(const struct quota_view *view, struct str resource)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < view->n_uses; i++)
-		if (str_equal(str_from(view->name(view->name_context, view->uses[i].resource)),
-			      resource))
-			sum += view->uses[i].count;
-	return sum;
-}
-
-static bool exceeded_cap(struct decision *d, struct condition *c)
-{
-	const struct quota_spec *spec = d->view->spec;
-
-	for (size_t i = 0; d->accepted && i < spec->n_caps; i++) {
-		const struct resource_amount *cap = &spec->caps[i];
-		int64_t used = units_used(d->view, cap->resource);
-
-		if (used > cap->count)
-			return say(c, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT,
-				   "%" PRId64 " of %.*s are held where %" PRId64
-				   " are allowed: " UNTIL,
-				   used, (int)MIN(cap->resource.len, (size_t)LIMIT_NAME),
-				   cap->resource.data, cap->count);
-	}
-	return false;
-}
-
-static bool exceeded_not(struct decision *d, struct condition *c)
-{
-	(void)d;
-	return say(c, CONDITION_FALSE, QUOTA_REASON_WITHIN_LIMIT,
-		   "What the namespace holds is within what is allowed.");
 }
 
 /* --- Throttled */
@@ -240,8 +251,8 @@ static bool exceeded_not(struct decision *d, struct condition *c)
 static bool throttled_not(struct decision *d, struct condition *c)
 {
 	(void)d;
-	return say(c, CONDITION_FALSE, QUOTA_REASON_NOT_THROTTLED,
-		   "Nothing is taken off what the spec allows.");
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_NOT_THROTTLED,
+			     "Nothing is taken off what the spec allows.");
 }
 
 /* --- Drifted */
@@ -250,26 +261,37 @@ static bool drifted_not_watched(struct decision *d, struct condition *c)
 {
 	if (d->plan.governs)
 		return false;
-	return say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
-		   "The quota does not govern the namespace: it owns no objects.");
+	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
+			     "The quota does not govern the namespace: it owns no objects.");
 }
 
 static bool drifted_ledger(struct decision *d, struct condition *c)
 {
 	if (d->view->recount_drift == 0)
 		return false;
-	return say(c, CONDITION_TRUE, QUOTA_REASON_LEDGER_DIFFERS,
-		   "The last recount of the namespace's pods differed from the ledger by %s and "
-		   "corrected it: please report this with the controller's log.",
-		   amount_text(d->view->recount_drift).text);
+	return condition_say(
+		c, CONDITION_TRUE, QUOTA_REASON_LEDGER_DIFFERS,
+		"The last recount of the namespace's pods differed from the ledger by %s and "
+		"corrected it: please report this with the controller's log.",
+		amount_text(d->view->recount_drift).text);
 }
 
 static bool foreign(struct condition *c, const char *object, struct str manager)
 {
-	return say(c, CONDITION_TRUE, QUOTA_REASON_FOREIGN_WRITER,
-		   "Field manager \"%.*s\" wrote into the spec of %s " OWNED_OBJECT_NAME
-		   ", which is ours; our values are put back.",
-		   (int)MIN(manager.len, (size_t)LIMIT_NAME), manager.data, object);
+	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_FOREIGN_WRITER,
+			     "Field manager \"%.*s\" wrote into the spec of %s " OWNED_OBJECT_NAME
+			     ", which is ours; our values are put back.",
+			     (int)MIN(manager.len, (size_t)LIMIT_NAME), manager.data, object);
+}
+
+/* What is not ours to write may say what it likes. */
+static bool drifted_dry_run(struct decision *d, struct condition *c)
+{
+	if (!d->dry_run)
+		return false;
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_IN_SYNC,
+			     "Enforcement is DryRun: there is nothing of ours to differ, and the "
+			     "last recount found the same sums.");
 }
 
 static bool drifted_resource_quota(struct decision *d, struct condition *c)
@@ -285,9 +307,10 @@ static bool drifted_other_keys(struct decision *d, struct condition *c)
 {
 	if (!d->view->resource_quota.exists || !d->view->resource_quota.other_keys)
 		return false;
-	return say(c, CONDITION_TRUE, QUOTA_REASON_FOREIGN_WRITER,
-		   OURS " had hard values that are not ours; they are taken off: they belong in a "
-			"ResourceQuota of another name.");
+	return condition_say(
+		c, CONDITION_TRUE, QUOTA_REASON_FOREIGN_WRITER,
+		OURS " had hard values that are not ours; they are taken off: they belong in a "
+		     "ResourceQuota of another name.");
 }
 
 static bool drifted_limit_range(struct decision *d, struct condition *c)
@@ -313,15 +336,16 @@ static bool drifted_lately(struct decision *d, struct condition *c)
 	if (age_us < 0 || age_us >= QUOTA_DRIFT_SHOWN_US)
 		return false;
 	*c = *seen;
-	look_again(d, d->view->now_us + QUOTA_DRIFT_SHOWN_US - age_us);
+	decide_again(d, d->view->now_us + QUOTA_DRIFT_SHOWN_US - age_us);
 	return true;
 }
 
 static bool drifted_not(struct decision *d, struct condition *c)
 {
 	(void)d;
-	return say(c, CONDITION_FALSE, QUOTA_REASON_IN_SYNC,
-		   "Nobody else wrote what is ours, and the last recount found the same sums.");
+	return condition_say(
+		c, CONDITION_FALSE, QUOTA_REASON_IN_SYNC,
+		"Nobody else wrote what is ours, and the last recount found the same sums.");
 }
 
 /* --- all of them */
@@ -330,28 +354,48 @@ static const struct check {
 	enum quota_condition condition;
 	bool (*applies)(struct decision *d, struct condition *c); /* fills @c where it does */
 } checks[] = {
-	{QUOTA_ACCEPTED, accepted_terminating},  {QUOTA_ACCEPTED, accepted_duplicate},
-	{QUOTA_ACCEPTED, accepted_invalid},      {QUOTA_ACCEPTED, accepted},
-	{QUOTA_READY, ready_not_accepted},       {QUOTA_READY, ready_to_be_written},
-	{QUOTA_READY, ready_not_shown},          {QUOTA_READY, ready},
-	{QUOTA_EXCEEDED, exceeded_not_measured}, {QUOTA_EXCEEDED, exceeded_unknown},
-	{QUOTA_EXCEEDED, exceeded_memory},       {QUOTA_EXCEEDED, exceeded_gpus},
-	{QUOTA_EXCEEDED, exceeded_cap},          {QUOTA_EXCEEDED, exceeded_not},
-	{QUOTA_THROTTLED, throttled_not},        {QUOTA_DRIFTED, drifted_not_watched},
-	{QUOTA_DRIFTED, drifted_ledger},         {QUOTA_DRIFTED, drifted_resource_quota},
-	{QUOTA_DRIFTED, drifted_limit_range},    {QUOTA_DRIFTED, drifted_other_keys},
-	{QUOTA_DRIFTED, drifted_lately},         {QUOTA_DRIFTED, drifted_not},
+	{QUOTA_ACCEPTED, accepted_terminating},
+	{QUOTA_ACCEPTED, accepted_duplicate},
+	{QUOTA_ACCEPTED, accepted_invalid},
+	{QUOTA_ACCEPTED, accepted_undecided},
+	{QUOTA_ACCEPTED, accepted_no_room},
+	{QUOTA_ACCEPTED, accepted},
+	{QUOTA_READY, ready_not_accepted},
+	{QUOTA_READY, ready_undecided},
+	{QUOTA_READY, ready_dry_run},
+	{QUOTA_READY, ready_to_be_written},
+	{QUOTA_READY, ready_not_shown},
+	{QUOTA_READY, ready_waits},
+	{QUOTA_READY, ready},
+	{QUOTA_EXCEEDED, decide_exceeded},
+	{QUOTA_THROTTLED, throttled_not},
+	{QUOTA_DRIFTED, drifted_not_watched},
+	{QUOTA_DRIFTED, drifted_ledger},
+	{QUOTA_DRIFTED, drifted_dry_run},
+	{QUOTA_DRIFTED, drifted_resource_quota},
+	{QUOTA_DRIFTED, drifted_limit_range},
+	{QUOTA_DRIFTED, drifted_other_keys},
+	{QUOTA_DRIFTED, drifted_lately},
+	{QUOTA_DRIFTED, drifted_not},
+	{QUOTA_PRICED, decide_priced},
 };
 
-/* A transition is a change of the condition's status, not of its reason. */
-static int64_t since(const struct quota_view *view, enum quota_condition which,
-		     enum condition_status status)
+/*
+ * A transition is a change of the condition's status, not of its reason. But where a cut comes to
+ * what was exceeded already, its time is the cut's: the deadline for draining counts from there.
+ */
+static int64_t since(const struct decision *d, enum quota_condition which,
+		     const struct condition *now)
 {
+	const struct quota_view *view = d->view;
 	const struct condition *seen = view->status ? &view->status->conditions[which] : NULL;
 
-	if (seen && seen->status == status && seen->since_us > 0)
+	if (which == QUOTA_EXCEEDED && d->excess.kind != EXCESS_NONE &&
+	    quota_reason_is_cut(now->reason))
+		return d->excess_since_us;
+	if (seen && seen->status == now->status && seen->since_us > 0)
 		return seen->since_us;
-	return view->now_real_us - view->now_real_us % USEC_PER_SEC;
+	return full_second(view->now_real_us);
 }
 
 void decide_conditions(struct decision *d)
@@ -365,6 +409,6 @@ void decide_conditions(struct decision *d)
 		if (filled[which] || !checks[i].applies(d, c))
 			continue;
 		filled[which] = true;
-		c->since_us = since(d->view, which, c->status);
+		c->since_us = since(d, which, c);
 	}
 }

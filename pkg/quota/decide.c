@@ -29,18 +29,74 @@ static int64_t percent_of(int64_t used, int64_t effective)
 	return MIN(whole + percent, QUOTA_PERCENT_MOST);
 }
 
-static void decide_amounts(struct decision *d)
+void decide_again(struct decision *d, int64_t at_us)
+{
+	d->plan.look_again_us = MIN(d->plan.look_again_us, at_us);
+}
+
+/* A spec is at least 1 GiB: a tenant that has decided granted some, or says why not. */
+static bool undecided(const struct quota_share *share)
+{
+	return share && share->grant.outcome == GRANT_FULL && share->grant.granted == 0;
+}
+
+/*
+ * What the tenant granted stays in status until it decides again: after a restart that is all that
+ * is known of it.
+ */
+static void keep_grant(const struct quota_view *view, struct quota_status *status)
+{
+	const struct quota_status *seen = view->status;
+
+	if (!seen || !str_equal(seen->tenant, view->share->tenant))
+		return;
+	status->granted = seen->granted;
+	status->lent = seen->lent;
+	status->borrowed = seen->borrowed;
+}
+
+static int decide_entitlement(struct decision *d, struct error *err)
 {
 	const struct quota_view *view = d->view;
+	const struct quota_share *share = view->share;
 	struct quota_status *status = &d->plan.status;
 
 	status->observed_generation = view->generation;
 	if (!d->plan.governs)
+		return 0;
+	d->gpus = d->usable ? view->spec->gpus : AMOUNT_NONE;
+	if (!share) {
+		status->effective = status->granted = d->usable ? view->spec->gpu_memory : 0;
+		return 0;
+	}
+	if (!name_copy(d->arena, share->tenant, &status->tenant))
+		return decide_no_memory(err);
+	if (d->undecided) {
+		keep_grant(view, status);
+		return 0;
+	}
+	status->granted = share->grant.granted;
+	status->lent = share->grant.lent;
+	status->borrowed = share->grant.borrowed;
+	status->effective = d->usable ? share->grant.effective : 0;
+	if (share->grant.granted_gpus != AMOUNT_NONE)
+		d->gpus = d->gpus == AMOUNT_NONE ? share->grant.granted_gpus
+						 : MIN(d->gpus, share->grant.granted_gpus);
+	return 0;
+}
+
+static void decide_use(struct decision *d)
+{
+	const struct quota_view *view = d->view;
+	struct quota_status *status = &d->plan.status;
+
+	if (!d->plan.governs)
 		return;
-	status->effective = d->accepted ? view->spec->gpu_memory : 0;
 	status->used = view->used;
 	status->live = view->live;
 	status->pods = view->pods;
+	status->released = view->released;
+	status->released_pods = view->released_pods;
 	status->used_percent = percent_of(status->used, status->effective);
 }
 
@@ -64,9 +120,11 @@ static int decide_resource_quota(struct decision *d, struct error *err)
 {
 	const struct resource_quota_view *seen = &d->view->resource_quota;
 
-	if (!d->plan.governs)
+	if (d->dry_run) {
+		d->plan.delete_resource_quota = seen->exists && seen->ours;
 		return 0;
-	if (decide_hard(d, err) < 0 || decide_rows(d, err) < 0)
+	}
+	if (decide_hard(d, err) < 0)
 		return -1;
 	d->plan.remake_resource_quota = seen->exists && seen->scoped;
 	d->plan.replace_resource_quota = seen->exists && holds_more(seen, &d->plan);
@@ -81,9 +139,7 @@ static int decide_limit_range(struct decision *d, struct error *err)
 	const struct limit_range_view *seen = &d->view->limit_range;
 	const struct quota_spec *spec = d->view->spec;
 
-	if (!d->plan.governs)
-		return 0;
-	if (!d->accepted || spec->n_defaults == 0) {
+	if (!d->usable || d->dry_run || spec->n_defaults == 0) {
 		d->plan.delete_limit_range = seen->exists && seen->ours;
 		return 0;
 	}
@@ -97,6 +153,37 @@ static int decide_limit_range(struct decision *d, struct error *err)
 	return 0;
 }
 
+static int decide_dry_run(struct decision *d, struct error *err)
+{
+	const struct quota_view *view = d->view;
+	struct dry_run_view looked = {
+		.spec = view->spec,
+		.effective = d->plan.status.effective,
+		.gpus = d->gpus,
+		.before = view->status ? &view->status->dry_run : NULL,
+		.holders = view->holders,
+		.n_holders = view->n_holders,
+		.now_real_us = view->now_real_us,
+	};
+	int64_t again_us;
+
+	if (!d->dry_run)
+		return 0;
+	d->plan.needs_holders = !view->holders;
+	if (quota_dry_run(&looked, d->arena, &d->plan.status.dry_run, &again_us, err) < 0)
+		return -1;
+	if (again_us != TIME_NEVER)
+		decide_again(d, view->now_us + again_us);
+	return 0;
+}
+
+static int decide_objects(struct decision *d, struct error *err)
+{
+	if (decide_resource_quota(d, err) < 0)
+		return -1;
+	return decide_limit_range(d, err);
+}
+
 static void decide_status_write(struct decision *d)
 {
 	const struct quota_status *seen = d->view->status;
@@ -105,20 +192,46 @@ static void decide_status_write(struct decision *d)
 	d->plan.status_urgent = !seen || quota_status_urgent(seen, &d->plan.status);
 }
 
+static int decide_governed(struct decision *d, struct error *err)
+{
+	if (decide_objects(d, err) < 0 || decide_rows(d, err) < 0 || decide_dry_run(d, err) < 0)
+		return -1;
+	decide_excess(d);
+	return 0;
+}
+
 int quota_decide(const struct quota_view *view, struct arena *arena, struct quota_plan *ret_plan,
 		 struct error *err)
 {
-	struct decision d = {.view = view, .arena = arena};
+	struct decision d = {.view = view, .arena = arena, .gpus = AMOUNT_NONE};
 
 	d.plan.governs = !view->terminating && !view->duplicate;
 	d.plan.look_again_us = TIME_NEVER;
-	d.accepted = d.plan.governs && !view->invalid;
+	d.evict_from_us = TIME_NEVER;
+	d.usable = d.plan.governs && !view->invalid;
+	d.undecided = d.usable && undecided(view->share);
+	d.dry_run = d.usable && view->spec->dry_run;
 
-	decide_amounts(&d);
-	if (decide_resource_quota(&d, err) < 0 || decide_limit_range(&d, err) < 0)
+	if (decide_entitlement(&d, err) < 0)
+		return -1;
+	decide_use(&d);
+	if (d.plan.governs && decide_governed(&d, err) < 0)
 		return -1;
 	decide_conditions(&d);
 	decide_status_write(&d);
+	*ret_plan = d.plan;
+	return 0;
+}
+
+int quota_decide_bare(const struct quota_view *view, struct arena *arena,
+		      struct quota_plan *ret_plan, struct error *err)
+{
+	struct decision d = {.view = view, .arena = arena, .gpus = AMOUNT_NONE};
+
+	d.plan.governs = true;
+	d.plan.look_again_us = TIME_NEVER;
+	if (decide_objects(&d, err) < 0)
+		return -1;
 	*ret_plan = d.plan;
 	return 0;
 }

@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "model/quota.h"
+#include "quota/dry_run.h"
 #include "quota/price.h"
+#include "quota/shrink.h"
 #include "quota/tenant.h"
 
 /*
@@ -30,26 +32,16 @@ struct quota_use {
 /* What the namespace's tenant gives to it (quota/tenant.h). */
 struct quota_share {
 	struct str tenant;         /* name of the TenantQoS */
-	struct tenant_grant grant; /* zeroed where the tenant has not decided yet: nothing */
-};
-
-/* One pod (or DRA claim) that holds memory of the namespace: for onShrink and DryRun. */
-struct quota_holder {
-	struct str name, uid;
-	struct str owner_kind, owner_name; /* its workload; empty: itself */
-	int64_t charge;                    /* bytes */
-	int64_t created_us;                /* real, full seconds */
-	bool terminating;
-	bool new_since_status; /* DryRun: not looked at before */
-	const char *blocked;   /* why the API server last refused to evict it, or NULL */
+	struct tenant_grant grant; /* zeroed while the tenant has not decided: nothing is allowed */
 };
 
 /*
- * Our ResourceQuota in the namespace, as observed. Amounts: GPU keys only, "requests." stripped,
- * sorted by name.
+ * Our ResourceQuota in the namespace, as observed. Amounts: of keys that bound a resource, by the
+ * names of model/resource.h, sorted by name.
  */
 struct resource_quota_view {
-	bool exists, ours; /* ours: controlled by the accepted GpuMemoryQuota (or its tenant) */
+	bool exists, ours; /* ours: controlled by the TenantQoS of the namespace; where it has
+			      none by the GpuMemoryQuota that governs */
 	const struct resource_amount *hard; /* spec.hard */
 	size_t n_hard;
 	const struct resource_amount *status_hard;
@@ -69,7 +61,7 @@ struct limit_range_view {
 };
 
 struct quota_view {
-	const struct quota_spec *spec;
+	const struct quota_spec *spec; /* NULL for quota_decide_bare() alone */
 	int64_t generation;
 	bool terminating;     /* the quota is being deleted: it governs no more */
 	bool duplicate;       /* another quota governs the namespace */
@@ -92,8 +84,7 @@ struct quota_view {
 	struct str disagreement; /* between sources about devices in use, a sentence; empty: none */
 	int64_t released, released_pods;    /* stuck terminating and not among used */
 	const struct quota_share *share;    /* NULL: the namespace belongs to no tenant */
-	const struct quota_holder *holders; /* where the caller was asked for them: see
-					       needs_holders */
+	const struct quota_holder *holders; /* NULL: not asked for yet, see needs_holders */
 	size_t n_holders;
 
 	struct resource_quota_view resource_quota;
@@ -104,8 +95,8 @@ struct quota_view {
 struct quota_plan {
 	struct quota_status status;
 	bool governs; /* decides the namespace's objects; else only status is to be written */
-	const struct resource_amount *hard; /* ResourceQuota spec.hard as it should be ("requests."
-					       not in the name), sorted */
+	/* ResourceQuota spec.hard as it should be: names of model/resource.h, sorted. */
+	const struct resource_amount *hard;
 	size_t n_hard;
 	bool write_resource_quota;   /* it is not so */
 	bool replace_resource_quota; /* and holds more, which an apply would leave */
@@ -114,27 +105,42 @@ struct quota_plan {
 	size_t n_defaults;
 	bool write_limit_range, delete_limit_range;
 	bool delete_resource_quota; /* DryRun: it is ours and should not be there */
-	bool needs_holders; /* decide again with the view's holders: they are asked for only where
-			       they matter */
-	const struct quota_holder *evict; /* the next to go, of the view's holders; NULL: none */
-	bool write_status;                /* status differs from what the server has */
+	bool needs_holders; /* decide again with the view's holders (an empty list is not NULL):
+			       they are asked for only where they matter */
+	/* The next to go, of the view's holders; NULL: none. The caller sees to it that no other is
+	 * evicted before the watch shows this one terminating. */
+	const struct quota_holder *evict;
+	bool write_status;     /* status differs from what the server has */
 	bool status_urgent;    /* in more than use: not to be held back by the once-a-second rule */
 	int64_t look_again_us; /* monotonic: time alone may change the verdict then; TIME_NEVER */
 };
 
 /*
- * Hard values: for each resource that some node offers, floor(effective / smallest unit), at most
- * its cap; `gpus` bounds a resource all of whose offers are whole cards. A resource that nothing
- * prices gets 0.
+ * Effective: what the tenant's grant says, without a tenant the spec. A quota that the ceiling
+ * refuses governs with what it was granted before. The oldest quota governs also when it is
+ * invalid, with an effective of 0: a spec that cannot be used sets nobody free. Duplicates and
+ * terminating quotas have an effective of 0, no use and no rows, so that sums over quotas count
+ * nothing twice.
  *
- * The oldest quota governs also when it is invalid, with an effective of 0: a spec that cannot be
- * used sets nobody free. Duplicates and terminating quotas have an effective of 0, no use and no
- * rows, so that sums over quotas count nothing twice.
+ * Hard values: for each resource that some node offers, floor(effective / smallest unit), at most
+ * its cap; `gpus`, the spec's or the grant's, bounds a resource all of whose offers are whole
+ * cards, a product's cap one all of whose offers are of that product. A resource that nothing
+ * prices gets 0. nvidia.com/gpumem has its value twice, under RESOURCE_HAMI_LIMIT too; what
+ * ResourceQuota has no key for is left out.
+ *
+ * Eviction: only where the spec, the ceiling or what is borrowed was cut below what is held, at
+ * once (Evict) or shrink_deadline_us after (Drain). Exceeded says by its reason which it was, and
+ * stays with it until all is within: status alone keeps it over a restart. Its transition time is
+ * that of the cut also where it was True before.
  *
  * All memory of the plan is in @arena; -1 with LIMIT when that is full.
  */
 int quota_decide(const struct quota_view *view, struct arena *arena, struct quota_plan *ret_plan,
 		 struct error *err);
+
+/* For a namespace of a tenant in which no quota governs: no GPU at all. There is no status. */
+int quota_decide_bare(const struct quota_view *view, struct arena *arena,
+		      struct quota_plan *ret_plan, struct error *err);
 
 /* Whether the server would show the same status: everything but transition times. */
 bool quota_status_equal(const struct quota_status *a, const struct quota_status *b);

@@ -10,6 +10,9 @@
 #include "model/resource.h"
 #include "quota/internal.h"
 
+/* What of HAMi is bounded by two keys. */
+#define HAMI_MEMORY "nvidia.com/gpumem"
+
 int decide_no_memory(struct error *err)
 {
 	return error_set(err, ERROR_LIMIT, "the decision takes more memory than it may");
@@ -26,7 +29,7 @@ bool amounts_equal(const struct resource_amount *a, size_t n_a, const struct res
 	return true;
 }
 
-static bool copy_name(struct arena *arena, struct str name, struct str *ret_name)
+bool name_copy(struct arena *arena, struct str name, struct str *ret_name)
 {
 	const char *copy = arena_strndup(arena, name.data, name.len);
 
@@ -45,7 +48,7 @@ struct resource_amount *amounts_copy(struct arena *arena, const struct resource_
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		copy[i].count = amounts[i].count;
-		if (!copy_name(arena, amounts[i].resource, &copy[i].resource))
+		if (!name_copy(arena, amounts[i].resource, &copy[i].resource))
 			return NULL;
 	}
 	if (n > 1)
@@ -58,55 +61,104 @@ static struct str name_of(const struct quota_view *view, uint32_t handle)
 	return str_from(view->name(view->name_context, handle));
 }
 
-/* The least of @count, the spec's cap for @resource, and, for whole cards, the spec's gpus. */
-static int64_t cap(const struct quota_spec *spec, struct str resource, bool whole, int64_t count)
+/* What is to be bought, and what bounds it. */
+struct purchase {
+	struct str resource, product; /* product: empty where there are several */
+	int64_t unit;                 /* bytes, or AMOUNT_UNKNOWN */
+	bool whole;                   /* each unit is a whole card */
+};
+
+static int64_t product_bound(const struct quota_spec *spec, const struct purchase *p, int64_t count)
 {
-	if (whole && spec->gpus != AMOUNT_NONE)
-		count = MIN(count, spec->gpus);
-	for (size_t i = 0; i < spec->n_caps; i++)
-		if (str_equal(spec->caps[i].resource, resource))
-			count = MIN(count, spec->caps[i].count);
-	return MAX(count, 0);
+	for (size_t i = 0; i < spec->n_products; i++) {
+		const struct product_cap *cap = &spec->products[i];
+
+		if (!str_equal(cap->product, p->product))
+			continue;
+		if (cap->gpu_memory != AMOUNT_NONE)
+			count = MIN(count, cap->gpu_memory / p->unit);
+		if (cap->gpus != AMOUNT_NONE && p->whole)
+			count = MIN(count, cap->gpus);
+	}
+	return count;
 }
 
-static int64_t units_of(const struct decision *d, struct str resource, bool whole, int64_t unit)
+static int64_t units_of(const struct decision *d, const struct purchase *p)
 {
-	if (!d->accepted || unit == AMOUNT_UNKNOWN)
+	const struct quota_spec *spec = d->view->spec;
+	int64_t count;
+
+	if (!d->usable || p->unit == AMOUNT_UNKNOWN)
 		return 0;
-	return cap(d->view->spec, resource, whole, d->plan.status.effective / unit);
+	count = d->plan.status.effective / p->unit;
+	if (p->whole && d->gpus != AMOUNT_NONE)
+		count = MIN(count, d->gpus);
+	for (size_t i = 0; i < spec->n_caps; i++)
+		if (str_equal(spec->caps[i].resource, p->resource))
+			count = MIN(count, spec->caps[i].count);
+	return MAX(product_bound(spec, p, count), 0);
 }
 
-static bool all_whole(const struct price_list *slice)
+/* Any unit of the resource, as ResourceQuota counts them. */
+static struct purchase purchase_of(const struct quota_view *view, const struct price_list *slice,
+				   struct str resource)
 {
-	for (size_t i = 0; i < slice->n_rows; i++)
-		if (slice->rows[i].sharing != DEVICE_WHOLE)
-			return false;
+	uint32_t product = slice->rows[0].product;
+	struct purchase p = {.resource = resource, .whole = true};
+	bool several = false;
+
+	for (size_t i = 0; i < slice->n_rows; i++) {
+		p.whole = p.whole && slice->rows[i].sharing == DEVICE_WHOLE;
+		several = several || slice->rows[i].product != product;
+	}
+	if (!several)
+		p.product = name_of(view, product);
+	p.unit = price_smallest(slice, slice->rows[0].resource, resource_memory_by_name(resource));
+	return p;
+}
+
+static bool add_hard(struct decision *d, struct resource_amount *hard, struct str name,
+		     int64_t count)
+{
+	if (!name_copy(d->arena, name, &hard[d->plan.n_hard].resource))
+		return false;
+	hard[d->plan.n_hard++].count = count;
 	return true;
+}
+
+/* What HAMi's scheduler reads stands beside what the API server counts. */
+static bool add_hard_of(struct decision *d, const struct price_list *slice,
+			struct resource_amount *hard)
+{
+	struct str name = name_of(d->view, slice->rows[0].resource);
+	struct purchase p = purchase_of(d->view, slice, name);
+	int64_t count = units_of(d, &p);
+
+	if (resource_quota_key_kind(name) == RESOURCE_KEY_NONE)
+		return true;
+	if (str_equal(name, STR(HAMI_MEMORY)) &&
+	    !add_hard(d, hard, STR(RESOURCE_HAMI_LIMIT), count))
+		return false;
+	return add_hard(d, hard, name, count);
 }
 
 int decide_hard(struct decision *d, struct error *err)
 {
 	const struct price_list *prices = &d->view->prices;
-	struct resource_amount *hard = arena_alloc(d->arena, prices->n_rows * sizeof(*hard));
-	size_t n = 0;
+	struct resource_amount *hard = arena_alloc(d->arena, (prices->n_rows + 1) * sizeof(*hard));
 
 	if (!hard)
 		return decide_no_memory(err);
-	for (size_t i = 0; i < prices->n_rows; n++) {
-		uint32_t resource = prices->rows[i].resource;
-		struct price_list slice = price_of(prices, resource);
-		struct str name = name_of(d->view, resource);
-		int64_t smallest = price_smallest(prices, resource, resource_memory_by_name(name));
+	for (size_t i = 0; i < prices->n_rows;) {
+		struct price_list slice = price_of(prices, prices->rows[i].resource);
 
-		if (!copy_name(d->arena, name, &hard[n].resource))
+		if (!add_hard_of(d, &slice, hard))
 			return decide_no_memory(err);
-		hard[n].count = units_of(d, name, all_whole(&slice), smallest);
 		i += slice.n_rows;
 	}
-	if (n > 1)
-		qsort(hard, n, sizeof(*hard), resource_amount_compare);
+	if (d->plan.n_hard > 1)
+		qsort(hard, d->plan.n_hard, sizeof(*hard), resource_amount_compare);
 	d->plan.hard = hard;
-	d->plan.n_hard = n;
 	return 0;
 }
 
@@ -148,14 +200,36 @@ static void fill_row(const struct decision *d, const struct price_row *price,
 		     struct quota_row *ret_row)
 {
 	const struct quota_view *view = d->view;
-	struct quota_row *row = ret_row;
+	struct purchase p = {
+		.resource = name_of(view, price->resource),
+		.product = name_of(view, price->product),
+		.whole = price->sharing == DEVICE_WHOLE,
+	};
 
-	row->resource = name_of(view, price->resource);
-	row->product = name_of(view, price->product);
-	row->sharing = price->sharing;
-	row->unit_memory = price_unit(&view->prices, price->resource, price->product,
-				      resource_memory_by_name(row->resource));
-	row->hard = units_of(d, row->resource, price->sharing == DEVICE_WHOLE, row->unit_memory);
+	p.unit = price_unit(&view->prices, price->resource, price->product,
+			    resource_memory_by_name(p.resource));
+	*ret_row = (struct quota_row){
+		.resource = p.resource,
+		.product = p.product,
+		.unit_memory = p.unit,
+		.sharing = price->sharing,
+		.hard = units_of(d, &p),
+	};
+}
+
+/*
+ * KAI's two follow from nvidia.com/gpu, by which the admission policy prices them: in a namespace
+ * that does not use them they would be noise. Of a fraction that nothing prices there is nothing to
+ * tell.
+ */
+static bool is_shown(const struct quota_row *row)
+{
+	if (row->used > 0)
+		return true;
+	if (resource_quota_key_kind(row->resource) == RESOURCE_KEY_NONE)
+		return false;
+	return row->unit_memory != AMOUNT_UNKNOWN ||
+	       resource_family(row->resource) != RESOURCE_FRACTION;
 }
 
 /* Keeps the rows in use where there are too many. */
@@ -181,20 +255,17 @@ int decide_rows(struct decision *d, struct error *err)
 		return decide_no_memory(err);
 	for (size_t i = 0; i < prices->n_rows; i++) {
 		const struct price_row *price = &prices->rows[i];
-		int64_t used = used_of(d->view, price, &at);
 
-		if (resource_family(name_of(d->view, price->resource)) == RESOURCE_FRACTION)
-			continue;
 		fill_row(d, price, &rows[n]);
-		rows[n].used = used;
+		rows[n].used = used_of(d->view, price, &at);
 		if (price->sharing == DEVICE_WHOLE)
-			d->plan.status.gpus_used += used;
-		n++;
+			d->plan.status.gpus_used += rows[n].used;
+		n += is_shown(&rows[n]);
 	}
 	n = bound_rows(d, rows, n);
 	for (size_t i = 0; i < n; i++)
-		if (!copy_name(d->arena, rows[i].resource, &rows[i].resource) ||
-		    !copy_name(d->arena, rows[i].product, &rows[i].product))
+		if (!name_copy(d->arena, rows[i].resource, &rows[i].resource) ||
+		    !name_copy(d->arena, rows[i].product, &rows[i].product))
 			return decide_no_memory(err);
 	d->plan.status.rows = rows;
 	d->plan.status.n_rows = n;

@@ -7,13 +7,28 @@
 static bool same_entitlement(const struct quota_status *a, const struct quota_status *b)
 {
 	return a->observed_generation == b->observed_generation && a->effective == b->effective &&
-	       a->lent == b->lent && a->borrowed == b->borrowed;
+	       a->granted == b->granted && a->lent == b->lent && a->borrowed == b->borrowed &&
+	       str_equal(a->tenant, b->tenant) && a->dry_run.since_us == b->dry_run.since_us;
 }
 
 static bool same_use(const struct quota_status *a, const struct quota_status *b)
 {
 	return a->used == b->used && a->live == b->live && a->gpus_used == b->gpus_used &&
-	       a->used_percent == b->used_percent && a->pods == b->pods;
+	       a->used_percent == b->used_percent && a->pods == b->pods &&
+	       a->released == b->released && a->released_pods == b->released_pods;
+}
+
+static bool same_dry_run(const struct dry_run_status *a, const struct dry_run_status *b)
+{
+	if (a->through_us != b->through_us || a->refused != b->refused || a->n_rows != b->n_rows)
+		return false;
+	for (size_t i = 0; i < a->n_rows; i++)
+		if (!str_equal(a->rows[i].kind, b->rows[i].kind) ||
+		    !str_equal(a->rows[i].name, b->rows[i].name) ||
+		    a->rows[i].pods != b->rows[i].pods ||
+		    a->rows[i].gpu_memory != b->rows[i].gpu_memory)
+			return false;
+	return true;
 }
 
 /* All of the rows but their use. */
@@ -50,16 +65,17 @@ static bool same_verdicts(const struct quota_status *a, const struct quota_statu
 	return true;
 }
 
-static bool same_message(const struct quota_status *a, const struct quota_status *b, int condition)
+/* These messages carry amounts in use; all others change with entitlements alone. */
+static bool tells_use(int condition)
 {
-	return strcmp(a->conditions[condition].message, b->conditions[condition].message) == 0;
+	return condition == QUOTA_EXCEEDED || condition == QUOTA_PRICED;
 }
 
-/* Exceeded's message carries amounts in use; all others change with entitlements alone. */
-static bool same_messages_but_use(const struct quota_status *a, const struct quota_status *b)
+static bool same_messages(const struct quota_status *a, const struct quota_status *b, bool of_use)
 {
 	for (int i = 0; i < QUOTA_CONDITION_COUNT; i++)
-		if (i != QUOTA_EXCEEDED && !same_message(a, b, i))
+		if (tells_use(i) == of_use &&
+		    strcmp(a->conditions[i].message, b->conditions[i].message) != 0)
 			return false;
 	return true;
 }
@@ -67,11 +83,11 @@ static bool same_messages_but_use(const struct quota_status *a, const struct quo
 bool quota_status_urgent(const struct quota_status *old, const struct quota_status *new)
 {
 	return !same_entitlement(old, new) || !same_offers(old, new) || !same_verdicts(old, new) ||
-	       !same_messages_but_use(old, new);
+	       !same_messages(old, new, false);
 }
 
 bool quota_status_equal(const struct quota_status *a, const struct quota_status *b)
 {
 	return !quota_status_urgent(a, b) && same_use(a, b) && same_row_use(a, b) &&
-	       same_message(a, b, QUOTA_EXCEEDED);
+	       same_dry_run(&a->dry_run, &b->dry_run) && same_messages(a, b, true);
 }

@@ -186,9 +186,7 @@ static void check_rows(const struct quota_view *view, const struct quota_plan *p
 			assert_true(row->hard <= plan->status.effective / row->unit_memory);
 	}
 	for (size_t i = 0; i < view->n_uses; i++)
-		if (resource_family(str_from(resources[view->uses[i].resource])) !=
-		    RESOURCE_FRACTION)
-			used += view->uses[i].count;
+		used += view->uses[i].count;
 	assert_int_equal(shown, plan->governs ? used : 0);
 }
 

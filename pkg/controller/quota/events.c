@@ -7,7 +7,7 @@
 static const enum condition_status bad_status[QUOTA_CONDITION_COUNT] = {
 	[QUOTA_READY] = CONDITION_FALSE,   [QUOTA_ACCEPTED] = CONDITION_FALSE,
 	[QUOTA_EXCEEDED] = CONDITION_TRUE, [QUOTA_THROTTLED] = CONDITION_TRUE,
-	[QUOTA_DRIFTED] = CONDITION_TRUE,
+	[QUOTA_DRIFTED] = CONDITION_TRUE,  [QUOTA_PRICED] = CONDITION_FALSE,
 };
 
 /* Ready passes through Pending with every change of a spec: that is no news. */

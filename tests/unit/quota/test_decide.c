@@ -333,10 +333,13 @@ static void test_unknown_memory_in_use_is_said(void **state)
 	struct world *w = *state;
 
 	w->view.unpriced = 2;
-	w->view.used = 999 * GIB;
+	w->view.used = 320 * GIB;
 	decide(w);
 	assert_condition(w, QUOTA_EXCEEDED, CONDITION_UNKNOWN, QUOTA_REASON_UNKNOWN_MEMORY);
 	assert_sane(w);
+	w->view.used = 321 * GIB;
+	decide(w);
+	assert_condition(w, QUOTA_EXCEEDED, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT);
 }
 
 static void test_a_duplicate_writes_status_only(void **state)
