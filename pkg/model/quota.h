@@ -2,6 +2,8 @@
 #ifndef GPUQOS_MODEL_QUOTA_H
 #define GPUQOS_MODEL_QUOTA_H
 
+/* size: the reasons of all conditions, each told once, are half of it. */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -184,7 +186,8 @@ struct dry_run_row {
 /* Counted over pods created at since_us or later; kept where the controller restarts. */
 struct dry_run_status {
 	int64_t since_us;   /* real, full seconds; 0: not in DryRun, and all else is empty */
-	int64_t through_us; /* real, full seconds: pods created until then were looked at */
+	int64_t through_us; /* real, full seconds, since_us at least: pods created before were
+			       looked at */
 	int64_t refused;    /* pods, of all workloads, also of those that are not listed */
 	const struct dry_run_row *rows; /* at most LIMIT_DRY_RUN_ROWS, most pods first */
 	size_t n_rows;

@@ -23,17 +23,10 @@ static bool exceeded_not_measured(struct decision *d, struct condition *c)
 			     "it.");
 }
 
-/* After a restart the last verdict stands, so that a deadline does not begin anew. */
 static bool exceeded_undecided(struct decision *d, struct condition *c)
 {
-	const struct quota_status *status = d->view->status;
-
 	if (!d->undecided)
 		return false;
-	if (status && status->conditions[QUOTA_EXCEEDED].since_us > 0) {
-		*c = status->conditions[QUOTA_EXCEEDED];
-		return true;
-	}
 	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
 			     "Nothing is measured before the tenant has decided what the namespace "
 			     "gets.");

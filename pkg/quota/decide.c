@@ -41,47 +41,54 @@ static bool undecided(const struct quota_share *share)
 }
 
 /*
- * What the tenant granted stays in status until it decides again: after a restart that is all that
- * is known of it.
+ * A restart: what the tenant granted before is enforced and in status, and stays there as it is
+ * until the tenant decides again.
  */
-static void keep_grant(const struct quota_view *view, struct quota_status *status)
+static bool is_known(const struct quota_view *view)
 {
-	const struct quota_status *seen = view->status;
+	return view->status && str_equal(view->status->tenant, view->share->tenant);
+}
 
-	if (!seen || !str_equal(seen->tenant, view->share->tenant))
+static int64_t least(int64_t a, int64_t b)
+{
+	if (a == AMOUNT_NONE || b == AMOUNT_NONE)
+		return a == AMOUNT_NONE ? b : a;
+	return MIN(a, b);
+}
+
+static void decide_grant(struct decision *d, const struct quota_share *share)
+{
+	struct quota_status *status = &d->plan.status;
+	const struct tenant_grant *grant = &share->grant;
+
+	status->granted = grant->granted;
+	status->lent = grant->lent;
+	status->borrowed = grant->borrowed;
+	status->effective = d->usable ? grant->effective : 0;
+	if (share->any_gpus)
 		return;
-	status->granted = seen->granted;
-	status->lent = seen->lent;
-	status->borrowed = seen->borrowed;
+	d->granted_gpus = least(d->granted_gpus, grant->granted_gpus);
+	d->gpus = least(d->gpus, grant->granted_gpus);
 }
 
 static int decide_entitlement(struct decision *d, struct error *err)
 {
 	const struct quota_view *view = d->view;
-	const struct quota_share *share = view->share;
 	struct quota_status *status = &d->plan.status;
 
 	status->observed_generation = view->generation;
 	if (!d->plan.governs)
 		return 0;
-	d->gpus = d->usable ? view->spec->gpus : AMOUNT_NONE;
-	if (!share) {
+	if (d->usable)
+		d->gpus = d->granted_gpus = view->spec->gpus;
+	if (!view->share) {
 		status->effective = status->granted = d->usable ? view->spec->gpu_memory : 0;
 		return 0;
 	}
-	if (!name_copy(d->arena, share->tenant, &status->tenant))
+	if (!name_copy(d->arena, view->share->tenant, &status->tenant))
 		return decide_no_memory(err);
-	if (d->undecided) {
-		keep_grant(view, status);
-		return 0;
-	}
-	status->granted = share->grant.granted;
-	status->lent = share->grant.lent;
-	status->borrowed = share->grant.borrowed;
-	status->effective = d->usable ? share->grant.effective : 0;
-	if (share->grant.granted_gpus != AMOUNT_NONE)
-		d->gpus = d->gpus == AMOUNT_NONE ? share->grant.granted_gpus
-						 : MIN(d->gpus, share->grant.granted_gpus);
+	if (!d->undecided)
+		decide_grant(d, view->share);
 	return 0;
 }
 
@@ -203,14 +210,20 @@ static int decide_governed(struct decision *d, struct error *err)
 int quota_decide(const struct quota_view *view, struct arena *arena, struct quota_plan *ret_plan,
 		 struct error *err)
 {
-	struct decision d = {.view = view, .arena = arena, .gpus = AMOUNT_NONE};
+	struct decision d = {.view = view, .arena = arena};
 
+	d.gpus = d.granted_gpus = AMOUNT_NONE;
 	d.plan.governs = !view->terminating && !view->duplicate;
 	d.plan.look_again_us = TIME_NEVER;
 	d.evict_from_us = TIME_NEVER;
 	d.usable = d.plan.governs && !view->invalid;
 	d.undecided = d.usable && undecided(view->share);
 	d.dry_run = d.usable && view->spec->dry_run;
+	if (d.undecided && is_known(view)) {
+		d.plan.status = *view->status;
+		*ret_plan = d.plan;
+		return 0;
+	}
 
 	if (decide_entitlement(&d, err) < 0)
 		return -1;
@@ -226,7 +239,7 @@ int quota_decide(const struct quota_view *view, struct arena *arena, struct quot
 int quota_decide_bare(const struct quota_view *view, struct arena *arena,
 		      struct quota_plan *ret_plan, struct error *err)
 {
-	struct decision d = {.view = view, .arena = arena, .gpus = AMOUNT_NONE};
+	struct decision d = {.view = view, .arena = arena};
 
 	d.plan.governs = true;
 	d.plan.look_again_us = TIME_NEVER;

@@ -32,7 +32,8 @@ struct quota_use {
 /* What the namespace's tenant gives to it (quota/tenant.h). */
 struct quota_share {
 	struct str tenant;         /* name of the TenantQoS */
-	struct tenant_grant grant; /* zeroed while the tenant has not decided: nothing is allowed */
+	struct tenant_grant grant; /* zeroed while the tenant has not decided */
+	bool any_gpus; /* its ceiling does not bound whole cards: the grant's do not count */
 };
 
 /*
@@ -116,8 +117,10 @@ struct quota_plan {
 };
 
 /*
- * Effective: what the tenant's grant says, without a tenant the spec. A quota that the ceiling
- * refuses governs with what it was granted before. The oldest quota governs also when it is
+ * Effective: what the tenant's grant says, without a tenant the spec. While the tenant has not
+ * decided, nothing is allowed; after a restart, where status names the same tenant, all stays as it
+ * is and nothing is written. A quota that the
+ * ceiling refuses governs with what it was granted before. The oldest quota governs also when it is
  * invalid, with an effective of 0: a spec that cannot be used sets nobody free. Duplicates and
  * terminating quotas have an effective of 0, no use and no rows, so that sums over quotas count
  * nothing twice.

@@ -14,13 +14,18 @@
 struct walk {
 	const struct dry_run_view *view;
 	struct dry_run_status status; /* as it becomes */
-	int64_t before_us;            /* pods created until then were looked at before */
+	int64_t new_us;               /* pods created before were looked at before */
 	int64_t memory, gpus;         /* held by those gone through */
 	int64_t *units;               /* likewise, by the spec's caps */
 	struct dry_run_row *rows;     /* found; room for one per holder and all before */
 	size_t n_rows;
 	int64_t again_us;
 };
+
+static int64_t full_second(int64_t real_us)
+{
+	return real_us - real_us % USEC_PER_SEC;
+}
 
 static int by_age(const void *a, const void *b)
 {
@@ -117,13 +122,14 @@ static void look_at(struct walk *walk, const struct quota_holder *holder)
 
 	if (fit)
 		hold(walk, holder);
-	if (holder->created_us <= walk->before_us)
+	if (holder->created_us < walk->new_us)
 		return;
 	if (unripe_us > 0) {
 		walk->again_us = MIN(walk->again_us, unripe_us);
 		return;
 	}
-	walk->status.through_us = MAX(walk->status.through_us, holder->created_us);
+	walk->status.through_us =
+		MAX(walk->status.through_us, full_second(holder->created_us) + USEC_PER_SEC);
 	if (!fit)
 		count(walk, holder);
 }
@@ -169,23 +175,21 @@ static bool give_rows(struct walk *walk, struct arena *arena)
 	return true;
 }
 
-/* Goes on where the status is, or begins: of its first second all pods count. */
+/* Goes on where the status is, or begins. */
 static void begin(struct walk *walk)
 {
-	const struct dry_run_view *view = walk->view;
-	const struct dry_run_status *before = view->before;
+	const struct dry_run_status *before = walk->view->before;
 
 	walk->again_us = TIME_NEVER;
 	if (before && before->since_us > 0) {
 		walk->status.since_us = before->since_us;
-		walk->status.through_us = before->through_us;
+		walk->status.through_us = MAX(before->through_us, before->since_us);
 		walk->status.refused = before->refused;
-		walk->before_us = MAX(before->through_us, before->since_us - 1);
-		return;
+	} else {
+		walk->status.since_us = full_second(walk->view->now_real_us);
+		walk->status.through_us = walk->status.since_us;
 	}
-	walk->status.since_us = view->now_real_us - view->now_real_us % USEC_PER_SEC;
-	walk->status.through_us = walk->status.since_us - USEC_PER_SEC;
-	walk->before_us = walk->status.through_us;
+	walk->new_us = walk->status.through_us;
 }
 
 static bool make_room(struct walk *walk, struct arena *arena)

@@ -28,7 +28,7 @@
 
 /*
  * So long after its second of creation a pod is looked at: by then the watch has told of all pods
- * of that second, so that `through`, in full seconds, parts the old from the new. As much may the
+ * of that second, so that `through`, a full second, parts the old from the new. As much may the
  * API server's clock go behind ours.
  */
 #define DRY_RUN_RIPE_US (3 * USEC_PER_SEC)

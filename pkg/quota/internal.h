@@ -12,7 +12,8 @@ struct decision {
 	bool usable;                   /* the quota governs and its spec can be used */
 	bool undecided;                /* the tenant has not said yet what the namespace gets */
 	bool dry_run;                  /* usable, and nothing is to be enforced */
-	int64_t gpus;                  /* whole cards that are allowed, or AMOUNT_NONE */
+	int64_t gpus;                  /* whole cards that are allowed now, or AMOUNT_NONE */
+	int64_t granted_gpus;          /* that it is entitled to, or AMOUNT_NONE */
 	size_t rows_left_out;          /* beyond LIMIT_STATUS_RESOURCES */
 
 	struct quota_excess excess;

@@ -5,13 +5,14 @@
  */
 #include "quota/internal.h"
 
-/* One thing that may be exceeded; the first counts, but one that was cut before one that was not.
- */
+/* What is found while all that may be exceeded is gone through. */
 struct cause {
 	struct decision *d;
-	bool cut;
+	bool shrunk; /* the last verdict was SHRUNK, which stays until all is within */
+	bool cut;    /* what was found is a cut */
 };
 
+/* The first counts, but one that was cut before one that was not. */
 static void consider(struct cause *cause, const struct quota_excess *excess, bool cut)
 {
 	struct decision *d = cause->d;
@@ -43,24 +44,29 @@ static bool had_more(const struct decision *d, struct str resource, int64_t allo
 	return false;
 }
 
-/* What a donor lends is no cut: it is what was granted that counts. */
+/*
+ * What it is entitled to counts, not what it may hold at this moment: a donor that is lowered, or
+ * one that waits for another, loses no pod for it.
+ */
 static void consider_memory(struct cause *cause)
 {
 	const struct quota_status *seen = cause->d->view->status, *now = &cause->d->plan.status;
+	bool entitled = now->used - now->borrowed <= now->granted;
+	bool fell = seen && seen->granted > now->granted;
 
 	consider(cause, &(struct quota_excess){EXCESS_MEMORY, now->used, now->effective, STR_NONE},
-		 seen && seen->granted > now->granted);
+		 !entitled && (fell || cause->shrunk));
 }
 
 static void consider_gpus(struct cause *cause)
 {
-	struct decision *d = cause->d;
+	const struct decision *d = cause->d;
+	int64_t used = d->plan.status.gpus_used;
+	bool entitled = d->granted_gpus == AMOUNT_NONE || used <= d->granted_gpus;
 
 	if (d->gpus != AMOUNT_NONE)
-		consider(cause,
-			 &(struct quota_excess){EXCESS_GPUS, d->plan.status.gpus_used, d->gpus,
-						STR_NONE},
-			 had_more(d, STR_NONE, d->gpus));
+		consider(cause, &(struct quota_excess){EXCESS_GPUS, used, d->gpus, STR_NONE},
+			 !entitled && (cause->shrunk || had_more(d, STR_NONE, d->granted_gpus)));
 }
 
 static struct str name_of(const struct quota_view *view, uint32_t handle)
@@ -89,7 +95,7 @@ static void consider_resources(struct cause *cause)
 		consider(cause,
 			 &(struct quota_excess){EXCESS_RESOURCE, units_used(view, cap->resource),
 						cap->count, cap->resource},
-			 had_more(cause->d, cap->resource, cap->count));
+			 cause->shrunk || had_more(cause->d, cap->resource, cap->count));
 	}
 }
 
@@ -155,13 +161,13 @@ static bool evicts_nobody(const struct decision *d)
 
 static enum quota_reason reason_of(const struct decision *d, bool cut)
 {
-	const struct condition *seen = seen_cut(d);
+	const struct quota_share *share = d->view->share;
 
 	if (evicts_nobody(d))
 		return QUOTA_REASON_OVER_LIMIT;
-	if (cut || (seen && seen->reason == QUOTA_REASON_SHRUNK))
+	if (cut)
 		return QUOTA_REASON_SHRUNK;
-	if (d->excess.kind == EXCESS_MEMORY && d->view->share && d->view->share->grant.recalled)
+	if (d->excess.kind == EXCESS_MEMORY && share && share->grant.recalled)
 		return QUOTA_REASON_RECALLED;
 	return QUOTA_REASON_OVER_LIMIT;
 }
@@ -205,7 +211,8 @@ static void decide_eviction(struct decision *d)
 
 void decide_excess(struct decision *d)
 {
-	struct cause cause = {.d = d};
+	const struct condition *seen = seen_cut(d);
+	struct cause cause = {.d = d, .shrunk = seen && seen->reason == QUOTA_REASON_SHRUNK};
 
 	if (d->undecided)
 		return;

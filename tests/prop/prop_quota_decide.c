@@ -88,8 +88,8 @@ static void random_scene(struct random *r, struct scene *s)
 			if (random_below(r, 2)) {
 				int64_t count = 1 + below(r, 9);
 
-				s->uses[n_uses++] = (struct quota_use){i, 100 + k, count,
-								       below(r, 9) % (count + 1)};
+				s->uses[n_uses++] = (struct quota_use){
+					i, 100 + k, count, below(r, 9) % (count + 1), 0};
 			}
 			n++;
 		}

@@ -11,167 +11,22 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/macros.h"
-#include "quota/decide.h"
-
-enum { NONE, GPU, MIG, OTHER, H100, T4, A100, NAMES };
-
-static const char *const names[NAMES] = {
-	"",         "nvidia.com/gpu", "nvidia.com/mig-1g.10gb", "amd.com/gpu", "NVIDIA-H100",
-	"Tesla-T4", "NVIDIA-A100",
-};
-
-static const char *name(const void *context, uint32_t handle)
-{
-	(void)context;
-	return handle < NAMES ? names[handle] : "nvidia.com/mig-many";
-}
-
-static const struct price_row prices[] = {
-	{GPU, H100, 80 * GIB, 80 * GIB, DEVICE_WHOLE, 2, 0},
-	{GPU, T4, 15 * GIB, 15 * GIB, DEVICE_WHOLE, 2, 0},
-	{MIG, A100, 9984 * MIB, 9984 * MIB, DEVICE_MIG, 1, 0},
-	{OTHER, NONE, AMOUNT_UNKNOWN, AMOUNT_UNKNOWN, DEVICE_WHOLE, 1, 1},
-};
-
-/* A world of one namespace: what the tests change and what follows from it. */
-struct world {
-	struct quota_spec spec;
-	struct quota_view view;
-	struct arena arena;
-	struct quota_plan plan;
-};
-
-static void decide(struct world *w)
-{
-	struct error err;
-
-	assert_int_equal(quota_decide(&w->view, &w->arena, &w->plan, &err), 0);
-}
-
-/* Makes the server hold what the plan says. */
-static void settle(struct world *w)
-{
-	struct resource_quota_view *quota = &w->view.resource_quota;
-	struct limit_range_view *range = &w->view.limit_range;
-
-	if (w->plan.governs) {
-		*quota = (struct resource_quota_view){
-			.exists = true,
-			.ours = true,
-			.hard = w->plan.hard,
-			.n_hard = w->plan.n_hard,
-			.status_hard = w->plan.hard,
-			.n_status_hard = w->plan.n_hard,
-		};
-		range->exists = range->ours = w->plan.n_defaults > 0;
-		range->defaults = w->plan.defaults;
-		range->n_defaults = w->plan.n_defaults;
-		range->other_limits = false;
-	}
-	if (w->plan.write_status) {
-		struct quota_status *status = arena_alloc(&w->arena, sizeof(*status));
-
-		assert_non_null(status);
-		*status = w->plan.status;
-		w->view.status = status;
-	}
-}
-
-/* Decides and settles until nothing is left to write. */
-static void converge(struct world *w)
-{
-	for (int i = 0; i < 3; i++) {
-		decide(w);
-		settle(w);
-	}
-	decide(w);
-	assert_false(w->plan.write_resource_quota || w->plan.write_limit_range ||
-		     w->plan.delete_limit_range || w->plan.write_status || w->plan.status_urgent);
-}
-
-static int setup(void **state)
-{
-	static struct world w;
-
-	w = (struct world){
-		.spec = {320 * GIB, AMOUNT_NONE, AMOUNT_NONE, AMOUNT_NONE, NULL, 0, NULL, 0},
-		.view = {
-			.generation = 3,
-			.prices = {prices, ARRAY_SIZE(prices)},
-			.name = name,
-			.now_us = 1000 * USEC_PER_SEC,
-			.now_real_us = 1700000000 * USEC_PER_SEC + 5,
-		}};
-	w.view.spec = &w.spec;
-	*state = &w;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct world *w = *state;
-
-	arena_clear(&w->arena);
-	return 0;
-}
-
-static int64_t hard(const struct world *w, const char *resource)
-{
-	for (size_t i = 0; i < w->plan.n_hard; i++)
-		if (str_equal(w->plan.hard[i].resource, str_from(resource)))
-			return w->plan.hard[i].count;
-	return -1;
-}
-
-static const struct quota_row *row(const struct world *w, const char *resource, const char *product)
-{
-	for (size_t i = 0; i < w->plan.status.n_rows; i++)
-		if (str_equal(w->plan.status.rows[i].resource, str_from(resource)) &&
-		    str_equal(w->plan.status.rows[i].product, str_from(product)))
-			return &w->plan.status.rows[i];
-	fail_msg("no row %s on %s", resource, product);
-	return NULL;
-}
-
-static void assert_condition(const struct world *w, enum quota_condition which,
-			     enum condition_status status, enum quota_reason reason)
-{
-	const struct condition *c = &w->plan.status.conditions[which];
-
-	if (c->status != status || c->reason != reason)
-		fail_msg("%s is %s, %s: %s", quota_condition_text(which),
-			 condition_status_text(c->status), quota_reason_text(c->reason),
-			 c->message);
-}
-
-/* Every sentence ends, and says something. */
-static void assert_sane(const struct world *w)
-{
-	for (int i = 0; i < QUOTA_CONDITION_COUNT; i++) {
-		struct str s = str_from(w->plan.status.conditions[i].message);
-
-		assert_true(s.len > 20 && s.len < QUOTA_MESSAGE_SIZE);
-		assert_true(str_ends_with(s, STR(".")));
-		assert_int_equal(w->plan.status.conditions[i].since_us % USEC_PER_SEC, 0);
-	}
-	for (size_t i = 1; i < w->plan.n_hard; i++)
-		assert_true(resource_amount_compare(&w->plan.hard[i - 1], &w->plan.hard[i]) < 0);
-}
+#include "unit/quota/world.h"
 
 static void test_hard_values_follow_the_smallest_unit(void **state)
 {
 	struct world *w = *state;
 
-	decide(w);
-	assert_sane(w);
+	world_decide(w);
+	world_assert_sane(w);
 	assert_true(w->plan.governs && w->plan.write_resource_quota && w->plan.write_status);
 	assert_int_equal(w->plan.n_hard, 3);
-	assert_int_equal(hard(w, "nvidia.com/gpu"), 320 / 15);
-	assert_int_equal(hard(w, "nvidia.com/mig-1g.10gb"), 32);
-	assert_int_equal(hard(w, "amd.com/gpu"), 0);
-	assert_int_equal(row(w, "nvidia.com/gpu", "NVIDIA-H100")->hard, 4);
-	assert_int_equal(row(w, "nvidia.com/gpu", "Tesla-T4")->hard, 21);
-	assert_int_equal(row(w, "amd.com/gpu", "")->unit_memory, AMOUNT_UNKNOWN);
+	assert_int_equal(world_hard(w, "nvidia.com/gpu"), 320 / 15);
+	assert_int_equal(world_hard(w, "nvidia.com/mig-1g.10gb"), 32);
+	assert_int_equal(world_hard(w, "amd.com/gpu"), 0);
+	assert_int_equal(world_row(w, "nvidia.com/gpu", "NVIDIA-H100")->hard, 4);
+	assert_int_equal(world_row(w, "nvidia.com/gpu", "Tesla-T4")->hard, 21);
+	assert_int_equal(world_row(w, "amd.com/gpu", "")->unit_memory, AMOUNT_UNKNOWN);
 	assert_int_equal(w->plan.status.observed_generation, 3);
 	assert_int_equal(w->plan.status.effective, 320 * GIB);
 }
@@ -185,47 +40,47 @@ static void test_caps_bound_hard_values(void **state)
 	w->spec.caps = caps;
 	w->spec.n_caps = ARRAY_SIZE(caps);
 	w->spec.gpus = 2;
-	decide(w);
-	assert_int_equal(hard(w, "nvidia.com/gpu"), 2);
-	assert_int_equal(hard(w, "nvidia.com/mig-1g.10gb"), 7);
-	assert_int_equal(row(w, "nvidia.com/gpu", "Tesla-T4")->hard, 2);
-	assert_int_equal(row(w, "nvidia.com/mig-1g.10gb", "NVIDIA-A100")->hard, 7);
+	world_decide(w);
+	assert_int_equal(world_hard(w, "nvidia.com/gpu"), 2);
+	assert_int_equal(world_hard(w, "nvidia.com/mig-1g.10gb"), 7);
+	assert_int_equal(world_row(w, "nvidia.com/gpu", "Tesla-T4")->hard, 2);
+	assert_int_equal(world_row(w, "nvidia.com/mig-1g.10gb", "NVIDIA-A100")->hard, 7);
 }
 
 static void test_gpus_does_not_bound_a_resource_that_is_shared_somewhere(void **state)
 {
-	struct price_row mixed[] = {{GPU, H100, 80 * GIB, 80 * GIB, DEVICE_WHOLE, 2, 0},
-				    {GPU, T4, 5 * GIB, 5 * GIB, DEVICE_TIME_SLICED, 2, 0}};
+	struct price_row mixed[] = {{GPU, H100, 80 * GIB, 80 * GIB, DEVICE_WHOLE, 2, 0, 0},
+				    {GPU, T4, 5 * GIB, 5 * GIB, DEVICE_TIME_SLICED, 2, 0, 0}};
 	struct world *w = *state;
 
 	w->view.prices = (struct price_list){mixed, 2};
 	w->spec.gpus = 2;
-	decide(w);
-	assert_int_equal(hard(w, "nvidia.com/gpu"), 64);
-	assert_int_equal(row(w, "nvidia.com/gpu", "NVIDIA-H100")->hard, 2);
-	assert_int_equal(row(w, "nvidia.com/gpu", "Tesla-T4")->hard, 64);
+	world_decide(w);
+	assert_int_equal(world_hard(w, "nvidia.com/gpu"), 64);
+	assert_int_equal(world_row(w, "nvidia.com/gpu", "NVIDIA-H100")->hard, 2);
+	assert_int_equal(world_row(w, "nvidia.com/gpu", "Tesla-T4")->hard, 64);
 }
 
 static void test_ready_waits_for_the_status_of_the_resource_quota(void **state)
 {
 	struct world *w = *state;
 
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_READY, CONDITION_FALSE, QUOTA_REASON_PENDING);
 	assert_int_equal(w->plan.look_again_us, TIME_NEVER);
-	settle(w);
+	world_settle(w);
 	w->view.resource_quota.n_status_hard = 0;
 	w->view.resource_quota.differs_since_us = w->view.now_us - 10 * USEC_PER_SEC;
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_READY, CONDITION_FALSE, QUOTA_REASON_PENDING);
 	assert_int_equal(w->plan.look_again_us, w->view.now_us + 50 * USEC_PER_SEC);
 	w->view.now_us += 50 * USEC_PER_SEC;
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_READY, CONDITION_FALSE, QUOTA_REASON_STATUS_STALE);
 	assert_int_equal(w->plan.look_again_us, TIME_NEVER);
 	assert_true(w->plan.write_status && w->plan.status_urgent);
 	assert_false(w->plan.write_resource_quota);
-	converge(w);
+	world_converge(w);
 	assert_condition(w, QUOTA_READY, CONDITION_TRUE, QUOTA_REASON_ENFORCED);
 	assert_condition(w, QUOTA_ACCEPTED, CONDITION_TRUE, QUOTA_REASON_ACCEPTED);
 	assert_condition(w, QUOTA_EXCEEDED, CONDITION_FALSE, QUOTA_REASON_WITHIN_LIMIT);
@@ -240,42 +95,42 @@ static void test_a_resource_quota_of_another_owner_or_value_is_written(void **st
 					 {STR("nvidia.com/mig-1g.10gb"), 32}};
 	struct world *w = *state;
 
-	converge(w);
+	world_converge(w);
 	w->view.resource_quota.ours = false;
-	decide(w);
+	world_decide(w);
 	assert_true(w->plan.write_resource_quota);
 	w->view.resource_quota.ours = true;
 	w->view.resource_quota.hard = more;
-	decide(w);
+	world_decide(w);
 	assert_true(w->plan.write_resource_quota);
 }
 
 static void test_a_change_of_use_alone_is_not_urgent(void **state)
 {
-	const struct quota_use use = {GPU, H100, 1, 1};
+	const struct quota_use use = {GPU, H100, 1, 1, 80 * GIB};
 	struct world *w = *state;
 
-	converge(w);
+	world_converge(w);
 	w->view.uses = &use;
 	w->view.n_uses = 1;
 	w->view.used = w->view.live = 80 * GIB;
 	w->view.pods = 1;
-	decide(w);
+	world_decide(w);
 	assert_true(w->plan.write_status);
 	assert_false(w->plan.status_urgent || w->plan.write_resource_quota);
 	assert_int_equal(w->plan.status.used_percent, 25);
 	assert_int_equal(w->plan.status.gpus_used, 1);
-	assert_int_equal(row(w, "nvidia.com/gpu", "NVIDIA-H100")->used, 1);
-	converge(w);
+	assert_int_equal(world_row(w, "nvidia.com/gpu", "NVIDIA-H100")->used, 1);
+	world_converge(w);
 	w->view.used = 400 * GIB;
-	decide(w);
+	world_decide(w);
 	assert_true(w->plan.status_urgent);
 	assert_condition(w, QUOTA_EXCEEDED, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT);
 	assert_non_null(strstr(w->plan.status.conditions[QUOTA_EXCEEDED].message, "400Gi"));
 	assert_non_null(strstr(w->plan.status.conditions[QUOTA_EXCEEDED].message, "320Gi"));
-	converge(w);
+	world_converge(w);
 	w->view.used = 480 * GIB;
-	decide(w);
+	world_decide(w);
 	assert_true(w->plan.write_status);
 	assert_false(w->plan.status_urgent);
 }
@@ -300,7 +155,7 @@ static void test_percent_is_rounded_up_and_bounded(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		w->spec.gpu_memory = cases[i].effective;
 		w->view.used = cases[i].used;
-		decide(w);
+		world_decide(w);
 		assert_int_equal(w->plan.status.used_percent, cases[i].percent);
 	}
 }
@@ -308,24 +163,24 @@ static void test_percent_is_rounded_up_and_bounded(void **state)
 static void test_more_whole_gpus_or_units_than_allowed_is_over_limit(void **state)
 {
 	const struct resource_amount caps[] = {{STR("nvidia.com/mig-1g.10gb"), 2}};
-	const struct quota_use uses[] = {{GPU, T4, 3, 0}, {MIG, A100, 3, 3}};
+	const struct quota_use uses[] = {{GPU, T4, 3, 0, 45 * GIB}, {MIG, A100, 3, 3, 30 * GIB}};
 	struct world *w = *state;
 
 	w->view.uses = uses;
 	w->view.n_uses = 2;
 	w->view.used = 75 * GIB;
 	w->spec.gpus = 2;
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_EXCEEDED, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT);
 	assert_int_equal(w->plan.status.gpus_used, 3);
 	w->spec.gpus = 3;
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_EXCEEDED, CONDITION_FALSE, QUOTA_REASON_WITHIN_LIMIT);
 	w->spec.caps = caps;
 	w->spec.n_caps = 1;
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_EXCEEDED, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT);
-	assert_sane(w);
+	world_assert_sane(w);
 }
 
 static void test_unknown_memory_in_use_is_said(void **state)
@@ -334,11 +189,11 @@ static void test_unknown_memory_in_use_is_said(void **state)
 
 	w->view.unpriced = 2;
 	w->view.used = 320 * GIB;
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_EXCEEDED, CONDITION_UNKNOWN, QUOTA_REASON_UNKNOWN_MEMORY);
-	assert_sane(w);
+	world_assert_sane(w);
 	w->view.used = 321 * GIB;
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_EXCEEDED, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT);
 }
 
@@ -349,8 +204,8 @@ static void test_a_duplicate_writes_status_only(void **state)
 	w->view.duplicate = true;
 	w->view.governing = STR("older");
 	w->view.used = 80 * GIB;
-	decide(w);
-	assert_sane(w);
+	world_decide(w);
+	world_assert_sane(w);
 	assert_false(w->plan.governs || w->plan.write_resource_quota || w->plan.write_limit_range);
 	assert_true(w->plan.write_status);
 	assert_int_equal(w->plan.status.effective, 0);
@@ -359,7 +214,7 @@ static void test_a_duplicate_writes_status_only(void **state)
 	assert_condition(w, QUOTA_ACCEPTED, CONDITION_FALSE, QUOTA_REASON_DUPLICATE);
 	assert_condition(w, QUOTA_READY, CONDITION_FALSE, QUOTA_REASON_NOT_ACCEPTED);
 	assert_non_null(strstr(w->plan.status.conditions[QUOTA_ACCEPTED].message, "older"));
-	converge(w);
+	world_converge(w);
 }
 
 static void test_a_terminating_quota_governs_no_more(void **state)
@@ -367,13 +222,13 @@ static void test_a_terminating_quota_governs_no_more(void **state)
 	struct world *w = *state;
 
 	w->view.terminating = true;
-	decide(w);
-	assert_sane(w);
+	world_decide(w);
+	world_assert_sane(w);
 	assert_false(w->plan.governs || w->plan.write_resource_quota);
 	assert_condition(w, QUOTA_ACCEPTED, CONDITION_FALSE, QUOTA_REASON_TERMINATING);
 	w->view.governing = STR("younger");
-	decide(w);
-	assert_sane(w);
+	world_decide(w);
+	world_assert_sane(w);
 	assert_non_null(strstr(w->plan.status.conditions[QUOTA_ACCEPTED].message, "younger"));
 }
 
@@ -383,8 +238,8 @@ static void test_an_invalid_quota_that_governs_allows_nothing(void **state)
 
 	w->view.invalid = "gpuMemory is not a quantity";
 	w->view.used = GIB;
-	decide(w);
-	assert_sane(w);
+	world_decide(w);
+	world_assert_sane(w);
 	assert_true(w->plan.governs && w->plan.write_resource_quota);
 	assert_int_equal(w->plan.n_hard, 3);
 	for (size_t i = 0; i < w->plan.n_hard; i++)
@@ -394,7 +249,7 @@ static void test_an_invalid_quota_that_governs_allows_nothing(void **state)
 	assert_condition(w, QUOTA_ACCEPTED, CONDITION_FALSE, QUOTA_REASON_INVALID);
 	assert_condition(w, QUOTA_READY, CONDITION_FALSE, QUOTA_REASON_NOT_ACCEPTED);
 	assert_condition(w, QUOTA_EXCEEDED, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT);
-	converge(w);
+	world_converge(w);
 }
 
 static void test_defaults_become_a_limit_range_only_when_asked_for(void **state)
@@ -403,25 +258,25 @@ static void test_defaults_become_a_limit_range_only_when_asked_for(void **state)
 						   {STR("nvidia.com/gpu"), 1}};
 	struct world *w = *state;
 
-	decide(w);
+	world_decide(w);
 	assert_false(w->plan.write_limit_range || w->plan.delete_limit_range);
 	w->spec.defaults = defaults;
 	w->spec.n_defaults = 2;
-	decide(w);
+	world_decide(w);
 	assert_true(w->plan.write_limit_range);
 	assert_string_equal(w->plan.defaults[0].resource.data, "nvidia.com/gpu");
 	assert_non_null(
 		strstr(w->plan.status.conditions[QUOTA_ACCEPTED].message, "every container"));
-	converge(w);
+	world_converge(w);
 	w->view.limit_range.other_limits = true;
-	decide(w);
+	world_decide(w);
 	assert_true(w->plan.write_limit_range);
-	converge(w);
+	world_converge(w);
 	w->spec.n_defaults = 0;
-	decide(w);
+	world_decide(w);
 	assert_true(w->plan.delete_limit_range);
 	w->view.limit_range.ours = false;
-	decide(w);
+	world_decide(w);
 	assert_false(w->plan.delete_limit_range || w->plan.write_limit_range);
 }
 
@@ -429,34 +284,34 @@ static void test_other_writers_and_wrong_sums_are_named(void **state)
 {
 	struct world *w = *state;
 
-	converge(w);
+	world_converge(w);
 	w->view.resource_quota.foreign_manager = STR("kubectl-edit");
-	decide(w);
-	assert_sane(w);
+	world_decide(w);
+	world_assert_sane(w);
 	assert_condition(w, QUOTA_DRIFTED, CONDITION_TRUE, QUOTA_REASON_FOREIGN_WRITER);
 	assert_non_null(strstr(w->plan.status.conditions[QUOTA_DRIFTED].message, "kubectl-edit"));
 	w->view.recount_drift = 80 * GIB;
-	decide(w);
-	assert_sane(w);
+	world_decide(w);
+	world_assert_sane(w);
 	assert_condition(w, QUOTA_DRIFTED, CONDITION_TRUE, QUOTA_REASON_LEDGER_DIFFERS);
 	w->view.recount_drift = 0;
 	w->view.resource_quota.foreign_manager = STR_NONE;
 	w->view.resource_quota.other_keys = true;
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_DRIFTED, CONDITION_TRUE, QUOTA_REASON_FOREIGN_WRITER);
 	assert_true(w->plan.write_resource_quota);
 	assert_true(w->plan.replace_resource_quota);
 	assert_false(w->plan.remake_resource_quota);
 	w->view.resource_quota.other_keys = false;
 	w->view.resource_quota.scoped = true;
-	decide(w);
+	world_decide(w);
 	assert_true(w->plan.write_resource_quota);
 	assert_true(w->plan.remake_resource_quota);
 	assert_condition(w, QUOTA_READY, CONDITION_FALSE, QUOTA_REASON_PENDING);
 	w->view.resource_quota.scoped = false;
 	w->view.limit_range.exists = true;
 	w->view.limit_range.foreign_manager = STR("kubectl-edit");
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_DRIFTED, CONDITION_FALSE, QUOTA_REASON_IN_SYNC);
 }
 
@@ -465,20 +320,20 @@ static void test_another_writer_stays_named_for_a_while(void **state)
 	struct world *w = *state;
 	struct quota_status shown;
 
-	converge(w);
+	world_converge(w);
 	w->view.resource_quota.foreign_manager = STR("kubectl-edit");
-	decide(w);
+	world_decide(w);
 	shown = w->plan.status;
 	w->view.status = &shown;
 	w->view.resource_quota.foreign_manager = STR_NONE;
 	w->view.now_us += 10 * USEC_PER_SEC;
 	w->view.now_real_us += 10 * USEC_PER_SEC;
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_DRIFTED, CONDITION_TRUE, QUOTA_REASON_FOREIGN_WRITER);
 	assert_non_null(strstr(w->plan.status.conditions[QUOTA_DRIFTED].message, "kubectl-edit"));
 	assert_true(w->plan.look_again_us <= w->view.now_us + QUOTA_DRIFT_SHOWN_US);
 	w->view.now_real_us += QUOTA_DRIFT_SHOWN_US;
-	decide(w);
+	world_decide(w);
 	assert_condition(w, QUOTA_DRIFTED, CONDITION_FALSE, QUOTA_REASON_IN_SYNC);
 	assert_true(w->plan.look_again_us == TIME_NEVER);
 }
@@ -488,15 +343,15 @@ static void test_transition_times_move_with_the_verdict_only(void **state)
 	struct world *w = *state;
 	int64_t first;
 
-	converge(w);
+	world_converge(w);
 	first = w->plan.status.conditions[QUOTA_EXCEEDED].since_us;
 	assert_int_equal(first, 1700000000 * USEC_PER_SEC);
 	w->view.now_real_us += 100 * USEC_PER_SEC;
-	decide(w);
+	world_decide(w);
 	assert_int_equal(w->plan.status.conditions[QUOTA_EXCEEDED].since_us, first);
 	assert_false(w->plan.write_status);
 	w->view.used = 999 * GIB;
-	decide(w);
+	world_decide(w);
 	assert_int_equal(w->plan.status.conditions[QUOTA_EXCEEDED].since_us,
 			 first + 100 * USEC_PER_SEC);
 	assert_int_equal(w->plan.status.conditions[QUOTA_READY].since_us, first);
@@ -505,17 +360,18 @@ static void test_transition_times_move_with_the_verdict_only(void **state)
 static void test_rows_in_use_stay_when_there_are_too_many(void **state)
 {
 	static struct price_row many[LIMIT_STATUS_RESOURCES + 10];
-	struct quota_use use = {MIG, 2000, 5, 5};
+	struct quota_use use = {MIG, 2000, 5, 5, 5 * GIB};
 	struct world *w = *state;
 	size_t in_use = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
-		many[i] = (struct price_row){MIG, (uint32_t)(1000 + i), GIB, GIB, DEVICE_MIG, 1, 0};
+		many[i] = (struct price_row){MIG, (uint32_t)(1000 + i), GIB, GIB, DEVICE_MIG, 1, 0,
+					     0};
 	use.product = 1000 + ARRAY_SIZE(many) - 1;
 	w->view.prices = (struct price_list){many, ARRAY_SIZE(many)};
 	w->view.uses = &use;
 	w->view.n_uses = 1;
-	converge(w);
+	world_converge(w);
 	assert_int_equal(w->plan.status.n_rows, LIMIT_STATUS_RESOURCES);
 	for (size_t i = 0; i < w->plan.status.n_rows; i++)
 		in_use += w->plan.status.rows[i].used == 5;
@@ -540,7 +396,7 @@ static void test_long_words_are_cut_between_characters(void **state)
 		long_reason[2] = shift ? 'a' : (char)0xc3;
 		long_reason[3] = shift ? 'b' : (char)0xa4;
 		long_reason[4] = shift ? 'c' : (char)0xc3;
-		decide(w);
+		world_decide(w);
 		s = str_from(w->plan.status.conditions[QUOTA_ACCEPTED].message);
 		assert_true(s.len >= QUOTA_MESSAGE_SIZE - 4);
 		assert_int_equal((unsigned char)s.data[s.len - 1], 0xa4);
@@ -557,7 +413,7 @@ static void test_a_full_arena_is_an_error(void **state)
 	assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 
 int main(void)
 {
