@@ -19,15 +19,19 @@
  * its limit of what its siblings do not use; several share alike (max-min), loans that stand are
  * not shuffled. It gives back when its own grant has twice its reserve of room again. A donor lends
  * what is above its use and twice its reserve; when its room falls below one reserve, it calls back
- * until it has two: first loans that nobody uses, then those of the youngest borrower. The distance
- * between the two marks keeps hard values from following every pod. A member is either donor or
- * borrower.
+ * until it has two: a sibling with room takes the loan over, else first those go back that nobody
+ * uses, then those of the youngest borrower. The distance between the two marks keeps hard values
+ * from following every pod. A member is either donor or borrower, and who is granted nothing
+ * borrows nothing. The ceiling's free room is not lent.
  *
- * Moving. Nothing is given to one before it has been taken from the other: a raise comes out of
- * what the ceiling leaves after every member's `held`, the most that it could hold now whatever we
- * decide. So the sum of held stays within the ceiling wherever it was, and a decision made on old
- * news is late, never wrong. Lent is what borrowers hold at this moment, also while it is called
- * back: the sums of lent and borrowed are equal to the byte in every decision.
+ * Moving. Nothing is given to one before it has been taken from the other. A member's `held` is
+ * what it could hold now whatever we decide: the larger of `enforced` and `used`. A raise comes out
+ * of what the ceiling leaves after every member's `held`, so the sum of what members may hold is
+ * never raised above the ceiling, and a decision made on old news is late, never wrong. To lend,
+ * the donor is lowered first; the loan is on the books as it is given. What is called back stays on
+ * them while it is held: the sums of lent and borrowed are equal to the byte in every decision.
+ *
+ * Decide again when a fact of a member changes, those included that follow from the last decision.
  */
 struct tenant_member {
 	struct str name;    /* of the namespace; each once */
@@ -36,10 +40,17 @@ struct tenant_member {
 	int64_t wants;      /* bytes: spec.gpuMemory */
 	int64_t wants_gpus; /* whole cards: spec.gpus, or as many as wants buys at most */
 	int64_t borrow_limit;
-	/* As decided before, or as the status of its quota says after a restart. */
-	int64_t granted, granted_gpus, borrowed, lent, effective;
-	/* Bytes, whole cards that the API server may let it have now: the largest of what its
-	 * ResourceQuota says in spec and status, and of what its status published. */
+	/*
+	 * As decided before, or as the status of its quota says after a restart. Those of several
+	 * members need not fit together: what nobody carries is no loan, what nobody borrowed is
+	 * not lent. effective_gpus may be 0 where it is not known.
+	 */
+	int64_t granted, granted_gpus, borrowed, lent, effective, effective_gpus;
+	/*
+	 * Bytes, whole cards that the API server may let it have now: the largest of what its
+	 * ResourceQuota says in spec and status, of what its status published, and of what a write
+	 * says that was sent and is not seen yet.
+	 */
 	int64_t enforced, enforced_gpus;
 	int64_t used, used_gpus; /* by the ledger */
 	int64_t reserve;         /* bytes, >= 0: its largest device */
@@ -62,21 +73,22 @@ struct tenant_grant {
 	enum grant_outcome outcome;
 	int64_t granted, granted_gpus;
 	int64_t borrowed, lent; /* bytes; one of them is 0 */
-	/* What it may hold from now on, bytes: granted - lent + borrowed at most, less where it is
-	 * being lowered for another's sake, or what it borrows is called back. */
-	int64_t effective;
+	/* What it may hold from now on, bytes: granted - lent + borrowed at most, less where it
+	 * waits for another, is lowered for another's sake, or what it borrows is called back.
+	 * Likewise whole cards, granted_gpus at most. */
+	int64_t effective, effective_gpus;
 	bool recalled;                 /* it holds borrowed memory that is called back */
 	int64_t missing, missing_gpus; /* what the ceiling lacks for its raise; 0 with others */
 };
 
 struct tenant_sums {
 	int64_t granted, granted_gpus, used, used_gpus, lent;
-	bool moving; /* some member waits for another */
+	bool moving; /* some member waits for another, or has to give back what it borrowed */
 };
 
 /*
  * @ret_grants: n_members of them, in the order of the members. -1 with LIMIT when the arena is
- * full. Time O(n log n).
+ * full. Time O(n log n), and O(n) for each bit of the largest loan where memory is lent anew.
  */
 int tenant_decide(const struct tenant_view *view, struct arena *arena,
 		  struct tenant_grant *ret_grants, struct tenant_sums *ret_sums, struct error *err);
