@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies for built-in types; the status of our own is in body_quota.c. */
+/* Bodies for built-in types; those of our own are in body_quota.c and body_tenant.c. */
 #include "api/body.h"
 
+#include "api/body_common.h"
 #include "api/quantity.h"
 #include "base/limits.h"
 #include "base/macros.h"
@@ -26,25 +27,13 @@ static void add_string(struct json_out *out, const char *key, struct str value)
 
 /* --- what we own in a namespace */
 
-/*
- * Without blockOwnerDeletion: that takes a right on the owner's finalizers where the API server
- * checks it, and nobody waits for these objects to go.
- */
 static void add_owned_meta(struct json_out *out, struct str namespace,
 			   const struct body_owner *owner)
 {
 	json_out_object(out, "metadata");
 	json_out_cstring(out, "name", OWNED_OBJECT_NAME);
 	json_out_string(out, "namespace", namespace);
-	json_out_array(out, "ownerReferences");
-	json_out_object(out, NULL);
-	json_out_string(out, "apiVersion", owner->api_version);
-	json_out_string(out, "kind", owner->kind);
-	json_out_string(out, "name", owner->name);
-	json_out_string(out, "uid", owner->uid);
-	json_out_bool(out, "controller", true);
-	json_out_end(out);
-	json_out_end_array(out);
+	body_add_owner(out, owner);
 	json_out_end(out);
 }
 

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "model/labels.h"
 #include "model/observed.h"
+#include "model/tenant.h"
 
 /*
  * Bodies of our writes, as JSON appended to @body. The caller initialises it with LIMIT_JSON_OUTPUT
@@ -27,8 +28,18 @@ void api_body_limit_range(struct buf *body, struct str namespace, const struct b
 			  const struct resource_amount *defaults, size_t n_defaults);
 
 /* For the status subresource, with the uid as precondition. All conditions are written. */
+void api_body_tenant_status(struct buf *body, struct str name, struct str uid,
+			    const struct tenant_status *status);
 void api_body_quota_status(struct buf *body, struct str namespace, struct str name, struct str uid,
 			   const struct quota_status *status);
+
+/*
+ * A ValidatingAdmissionPolicyBinding whose parameter is its owner, a TenantQoS; for an apply. What
+ * others have added to one an apply leaves, and the API server takes no replacement without a
+ * resourceVersion: such a one (binding_facts.other) is to be deleted and made anew.
+ */
+void api_body_binding(struct buf *body, struct str name, const struct body_owner *owner,
+		      const struct policy_binding *binding);
 
 struct body_lease {
 	struct str namespace, name, resource_version; /* version empty: for a create */

@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The status of a GpuMemoryQuota; pack_quota_status.c reads it back. */
 #include "api/body.h"
-#include "api/quantity.h"
+#include "api/body_common.h"
 #include "api/type.h"
-#include "base/macros.h"
-#include "codec/json_out.h"
-
-static void add_bytes(struct json_out *out, const char *key, int64_t bytes)
-{
-	char text[QUANTITY_TEXT_SIZE];
-	size_t len = quantity_format_bytes(bytes, text);
-
-	json_out_string(out, key, (struct str){text, len});
-}
 
 /* Name and product are the list's keys, so an unlabelled product is written as empty. */
 static void add_row(struct json_out *out, const struct quota_row *row)
@@ -21,24 +11,49 @@ static void add_row(struct json_out *out, const struct quota_row *row)
 	json_out_string(out, "name", row->resource);
 	json_out_string(out, "product", row->product);
 	if (row->unit_memory != AMOUNT_UNKNOWN)
-		add_bytes(out, "unitMemory", row->unit_memory);
+		body_add_bytes(out, "unitMemory", row->unit_memory);
 	json_out_cstring(out, "sharing", device_sharing_text(row->sharing));
 	json_out_int(out, "used", row->used);
 	json_out_int(out, "hard", row->hard);
 	json_out_end(out);
 }
 
-static void add_condition(struct json_out *out, enum quota_condition type,
-			  const struct condition *condition, int64_t generation)
+static void add_dry_run(struct json_out *out, const struct dry_run_status *dry_run)
 {
-	json_out_object(out, NULL);
-	json_out_cstring(out, "type", quota_condition_text(type));
-	json_out_cstring(out, "status", condition_status_text(condition->status));
-	json_out_cstring(out, "reason", quota_reason_text(condition->reason));
-	json_out_cstring(out, "message", condition->message);
-	json_out_time(out, "lastTransitionTime", condition->since_us);
-	json_out_int(out, "observedGeneration", generation);
+	size_t i;
+
+	if (dry_run->since_us == 0)
+		return;
+	json_out_object(out, "dryRun");
+	json_out_time(out, "since", dry_run->since_us);
+	json_out_time(out, "through", dry_run->through_us);
+	json_out_int(out, "refusedPods", dry_run->refused);
+	json_out_array(out, "workloads");
+	for (i = 0; i < dry_run->n_rows; i++) {
+		json_out_object(out, NULL);
+		json_out_string(out, "kind", dry_run->rows[i].kind);
+		json_out_string(out, "name", dry_run->rows[i].name);
+		json_out_int(out, "pods", dry_run->rows[i].pods);
+		body_add_bytes(out, "gpuMemory", dry_run->rows[i].gpu_memory);
+		json_out_end(out);
+	}
+	json_out_end_array(out);
 	json_out_end(out);
+}
+
+static void add_amounts(struct json_out *out, const struct quota_status *status)
+{
+	body_add_bytes(out, "effective", status->effective);
+	body_add_bytes(out, "granted", status->granted);
+	body_add_bytes(out, "used", status->used);
+	body_add_bytes(out, "lent", status->lent);
+	body_add_bytes(out, "borrowed", status->borrowed);
+	body_add_bytes(out, "live", status->live);
+	body_add_bytes(out, "released", status->released);
+	json_out_int(out, "releasedPods", status->released_pods);
+	json_out_int(out, "usedPercent", status->used_percent);
+	json_out_int(out, "pods", status->pods);
+	json_out_int(out, "gpus", status->gpus_used);
 }
 
 static void add_status(struct json_out *out, const struct quota_status *status)
@@ -47,22 +62,18 @@ static void add_status(struct json_out *out, const struct quota_status *status)
 
 	json_out_object(out, "status");
 	json_out_int(out, "observedGeneration", status->observed_generation);
-	add_bytes(out, "effective", status->effective);
-	add_bytes(out, "used", status->used);
-	add_bytes(out, "lent", status->lent);
-	add_bytes(out, "borrowed", status->borrowed);
-	add_bytes(out, "live", status->live);
-	json_out_int(out, "usedPercent", status->used_percent);
-	json_out_int(out, "pods", status->pods);
-	json_out_int(out, "gpus", status->gpus_used);
+	if (!str_empty(status->tenant))
+		json_out_string(out, "tenant", status->tenant);
+	add_amounts(out, status);
 	json_out_array(out, "resources");
 	for (i = 0; i < status->n_rows; i++)
 		add_row(out, &status->rows[i]);
 	json_out_end_array(out);
+	add_dry_run(out, &status->dry_run);
 	json_out_array(out, "conditions");
 	for (i = 0; i < QUOTA_CONDITION_COUNT; i++)
-		add_condition(out, (enum quota_condition)i, &status->conditions[i],
-			      status->observed_generation);
+		body_add_condition(out, quota_condition_text((enum quota_condition)i),
+				   &status->conditions[i], status->observed_generation);
 	json_out_end_array(out);
 	json_out_end(out);
 }

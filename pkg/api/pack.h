@@ -4,9 +4,11 @@
 
 #include "api/wire.h"
 #include "api/wire_quota.h"
+#include "api/wire_tenant.h"
 #include "model/node.h"
 #include "model/observed.h"
 #include "model/pod.h"
+#include "model/tenant.h"
 
 /*
  * From wire structs to facts of the model: names become enums, quantities become integers, labels
@@ -61,6 +63,14 @@ int api_pack_limit_range(const struct wire_limit_range *wire, struct arena *aren
  */
 int api_pack_quota(const struct wire_gpu_memory_quota *wire, struct arena *arena,
 		   struct quota_facts *ret_facts, struct error *err);
+
+/* Likewise. */
+int api_pack_tenant(const struct wire_tenant *wire, struct arena *arena,
+		    struct tenant_facts *ret_facts, struct error *err);
+
+/* Any ValidatingAdmissionPolicyBinding; whether it is one of ours its name tells. */
+int api_pack_binding(const struct wire_binding *wire, struct arena *arena,
+		     struct binding_facts *ret_facts, struct error *err);
 
 /* resourceVersion as a number (comparable since 1.35), 0 when it is none. */
 uint64_t api_version_number(struct str resource_version);

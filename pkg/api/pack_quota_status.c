@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reads back the status that we wrote. It is a record of what was said, not a source of truth: what
- * cannot be read makes it count as absent, and so be written anew.
- */
+/* Reads back the status of a GpuMemoryQuota, as body_quota.c writes it. */
 #include "api/pack_quota.h"
 
-#include "api/quantity.h"
+#include "api/pack_status.h"
 #include "base/macros.h"
 
-/* Each finds the value whose text this is. */
 static bool condition_of(struct str text, enum quota_condition *ret_condition)
 {
 	int i;
@@ -20,33 +16,6 @@ static bool condition_of(struct str text, enum quota_condition *ret_condition)
 		}
 	}
 	return false;
-}
-
-static bool reason_of(struct str text, enum quota_reason *ret_reason)
-{
-	static const enum quota_reason reasons[] = {
-#define X(name, text) QUOTA_REASON_##name,
-		QUOTA_REASONS(X)
-#undef X
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
-		if (str_equal(text, str_from(quota_reason_text(reasons[i])))) {
-			*ret_reason = reasons[i];
-			return true;
-		}
-	}
-	return false;
-}
-
-static enum condition_status status_of(struct str text)
-{
-	if (str_equal(text, str_from(condition_status_text(CONDITION_TRUE))))
-		return CONDITION_TRUE;
-	if (str_equal(text, str_from(condition_status_text(CONDITION_FALSE))))
-		return CONDITION_FALSE;
-	return CONDITION_UNKNOWN;
 }
 
 static enum device_sharing sharing_of(struct str text)
@@ -67,31 +36,9 @@ static enum device_sharing sharing_of(struct str text)
 static void read_condition(const struct wire_condition *wire, struct quota_status *status)
 {
 	enum quota_condition type;
-	enum quota_reason reason;
-	struct condition *condition;
 
-	if (!condition_of(wire->type, &type) || !reason_of(wire->reason, &reason))
-		return;
-	condition = &status->conditions[type];
-	*condition = (struct condition){
-		.status = status_of(wire->status),
-		.reason = reason,
-		.since_us = wire->since_us,
-	};
-	if (!str_empty(wire->message))
-		memcpy(condition->message, wire->message.data,
-		       MIN(wire->message.len, sizeof(condition->message) - 1));
-}
-
-/* Amounts are never negative. */
-static bool read_bytes(struct str text, int64_t *ret_bytes)
-{
-	int64_t bytes;
-
-	if (!quantity_parse(text, &bytes) || bytes < 0)
-		return false;
-	*ret_bytes = bytes;
-	return true;
+	if (condition_of(wire->type, &type))
+		pack_condition(wire, &status->conditions[type]);
 }
 
 static bool read_row(const struct wire_quota_resource *wire, struct quota_row *row)
@@ -108,7 +55,7 @@ static bool read_row(const struct wire_quota_resource *wire, struct quota_row *r
 	    wire->product.len > LIMIT_INTERNED_STRING || wire->used < 0 || wire->hard < 0)
 		return false;
 	return !wire_has(wire, WIRE_RESOURCE_UNIT_MEMORY) ||
-	       read_bytes(wire->unit_memory, &row->unit_memory);
+	       pack_bytes(wire->unit_memory, &row->unit_memory);
 }
 
 /* @ret_rows stays NULL where a row cannot be read. */
@@ -130,42 +77,77 @@ static int read_rows(const struct wire_list *resources, const struct pack *pack,
 
 static bool read_amounts(const struct wire_quota_status *wire, struct quota_status *status)
 {
-	const struct {
-		struct str text;
-		int64_t *ret_bytes;
-	} amounts[] = {
-		{wire->effective, &status->effective}, {wire->used, &status->used},
-		{wire->lent, &status->lent},           {wire->borrowed, &status->borrowed},
-		{wire->live, &status->live},
+	const struct pack_bytes_field amounts[] = {
+		{wire->effective, &status->effective}, {wire->granted, &status->granted},
+		{wire->used, &status->used},           {wire->lent, &status->lent},
+		{wire->borrowed, &status->borrowed},   {wire->live, &status->live},
+		{wire->released, &status->released},
 	};
-	size_t i;
+	const int64_t counts[] = {wire->gpus, wire->used_percent, wire->pods, wire->released_pods};
 
-	for (i = 0; i < ARRAY_SIZE(amounts); i++)
-		if (!read_bytes(amounts[i].text, amounts[i].ret_bytes))
-			return false;
 	status->gpus_used = wire->gpus;
 	status->used_percent = wire->used_percent;
 	status->pods = wire->pods;
-	return wire->gpus >= 0 && wire->used_percent >= 0 && wire->pods >= 0;
+	status->released_pods = wire->released_pods;
+	status->tenant = wire->tenant;
+	return pack_counts_sane(counts, ARRAY_SIZE(counts)) &&
+	       pack_bytes_fields(amounts, ARRAY_SIZE(amounts)) && wire->tenant.len <= LIMIT_NAME;
+}
+
+static bool read_workload(const struct wire_dry_run_workload *wire, struct dry_run_row *row)
+{
+	row->kind = wire->kind;
+	row->name = wire->name;
+	row->pods = wire->pods;
+	return !str_empty(wire->kind) && wire->kind.len <= LIMIT_NAME && !str_empty(wire->name) &&
+	       wire->name.len <= LIMIT_NAME && wire->pods >= 0 &&
+	       pack_bytes(wire->gpu_memory, &row->gpu_memory);
+}
+
+/* Counts go on from here after a restart: one that cannot be read begins anew, the rest stands. */
+static int read_dry_run(const struct wire_quota_dry_run *wire, const struct pack *pack,
+			struct dry_run_status *dry_run)
+{
+	struct dry_run_row *rows, *next;
+
+	if (wire->since_us <= 0 || wire->through_us < wire->since_us || wire->refused < 0 ||
+	    wire->workloads.len > LIMIT_DRY_RUN_ROWS)
+		return 0;
+	rows = next = arena_alloc(pack->arena, wire->workloads.len * sizeof(*rows));
+	if (!rows)
+		return pack_no_memory(pack);
+	wire_for_each(const struct wire_dry_run_workload, workload, wire->workloads) {
+		if (!read_workload(workload, next++))
+			return 0;
+	}
+	*dry_run = (struct dry_run_status){
+		.since_us = wire->since_us,
+		.through_us = wire->through_us,
+		.refused = wire->refused,
+		.rows = rows,
+		.n_rows = wire->workloads.len,
+	};
+	return 0;
 }
 
 int pack_quota_status(const struct wire_gpu_memory_quota *wire, const struct pack *pack,
 		      struct quota_facts *facts)
 {
-	struct quota_status status = {.observed_generation = wire->status.observed_generation};
+	const struct wire_quota_status *from = &wire->status;
+	struct quota_status status = {.observed_generation = from->observed_generation};
 	struct quota_row *rows = NULL;
 
 	if (!wire_has(wire, WIRE_GPU_MEMORY_QUOTA_STATUS) ||
-	    wire->status.resources.len > LIMIT_STATUS_RESOURCES ||
-	    !read_amounts(&wire->status, &status))
+	    from->resources.len > LIMIT_STATUS_RESOURCES || !read_amounts(from, &status))
 		return 0;
-	if (read_rows(&wire->status.resources, pack, &rows) < 0)
+	if (read_rows(&from->resources, pack, &rows) < 0 ||
+	    read_dry_run(&from->dry_run, pack, &status.dry_run) < 0)
 		return -1;
 	if (!rows)
 		return 0;
 	status.rows = rows;
-	status.n_rows = wire->status.resources.len;
-	wire_for_each(const struct wire_condition, condition, wire->status.conditions)
+	status.n_rows = from->resources.len;
+	wire_for_each(const struct wire_condition, condition, from->conditions)
 		read_condition(condition, &status);
 	facts->status = status;
 	facts->has_status = true;

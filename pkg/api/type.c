@@ -3,6 +3,7 @@
 #include "api/type.h"
 
 #include "api/wire.h"
+#include "api/wire_tenant.h"
 
 #define CORE(variable, plural_, kind_, namespaced_, schema_)                                      \
 	const struct api_type variable = {                                                        \
@@ -32,6 +33,23 @@ const struct api_type api_gpu_memory_quotas = {
 	.kind = "GpuMemoryQuota",
 	.namespaced = true,
 	.schema = &wire_gpu_memory_quota_schema,
+};
+
+const struct api_type api_tenants = {
+	.group = API_GROUP,
+	.version = API_VERSION,
+	.plural = "tenantqos",
+	.kind = "TenantQoS",
+	.schema = &wire_tenant_schema,
+};
+
+const struct api_type api_policy_bindings = {
+	.group = "admissionregistration.k8s.io",
+	.version = "v1",
+	.plural = "validatingadmissionpolicybindings",
+	.kind = "ValidatingAdmissionPolicyBinding",
+	.protobuf = true,
+	.schema = &wire_binding_schema,
 };
 
 const struct api_type api_events = {

@@ -19,8 +19,9 @@ struct api_type {
 
 extern const struct api_type api_pods, api_nodes, api_namespaces, api_resource_quotas,
 	api_limit_ranges, api_leases;
-extern const struct api_type api_gpu_memory_quotas;
-extern const struct api_type api_events; /* events.k8s.io/v1 */
+extern const struct api_type api_gpu_memory_quotas, api_tenants;
+extern const struct api_type api_policy_bindings; /* of ValidatingAdmissionPolicies */
+extern const struct api_type api_events;          /* events.k8s.io/v1 */
 
 /* Names that are ours. */
 #define API_GROUP         "gpuqos.io"
@@ -28,8 +29,9 @@ extern const struct api_type api_events; /* events.k8s.io/v1 */
 #define API_GROUP_VERSION API_GROUP "/" API_VERSION /* apiVersion of our objects */
 #define API_FIELD_MANAGER "gpuqos-controller"
 #define API_LABEL_MANAGED "gpuqos.io/managed" /* on namespaces; value "true" */
-#define API_LABEL_TENANT  "gpuqos.io/tenant"  /* on namespaces and what we own; a TenantQoS's name \
-					       */
-#define API_LABEL_ROLE "gpuqos.io/role"       /* on our own pods; value "leader" */
+#define API_LABEL_TENANT                                                                     \
+	"gpuqos.io/tenant"              /* on namespaces and what we own; a TenantQoS's name \
+					 */
+#define API_LABEL_ROLE "gpuqos.io/role" /* on our own pods; value "leader" */
 
 #endif

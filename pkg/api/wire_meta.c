@@ -40,17 +40,37 @@ static const struct schema managed_schema =
 static const struct field plain_meta[] = {PLAIN_META};
 static const struct field labelled_meta[] = {PLAIN_META, LABELS};
 static const struct field owned_meta[] = {PLAIN_META, OWNERS, MANAGED_FIELDS};
+static const struct field bound_meta[] = {PLAIN_META, LABELS, OWNERS};
 
 const struct schema wire_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, plain_meta);
 const struct schema wire_labelled_meta_schema =
 	SCHEMA("ObjectMeta", struct wire_meta, labelled_meta);
 const struct schema wire_owned_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, owned_meta);
+const struct schema wire_bound_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, bound_meta);
 
 static const struct field list_meta[] = {
 	FIELD(struct wire_list_meta, resource_version, "resourceVersion", 2, FIELD_STRING),
 	FIELD(struct wire_list_meta, continue_token, "continue", 3, FIELD_STRING),
 };
 const struct schema wire_list_meta_schema = SCHEMA("ListMeta", struct wire_list_meta, list_meta);
+
+/* --- LabelSelector */
+
+static const struct field requirement_fields[] = {
+	FIELD(struct wire_requirement, key, "key", 1, FIELD_STRING),
+	FIELD(struct wire_requirement, operator, "operator", 2, FIELD_STRING),
+	FIELD(struct wire_requirement, values, "values", 3, FIELD_STRINGS),
+};
+static const struct schema requirement_schema =
+	SCHEMA("LabelSelectorRequirement", struct wire_requirement, requirement_fields);
+
+static const struct field selector_fields[] = {
+	FIELD(struct wire_selector, labels, "matchLabels", 1, FIELD_MAP),
+	FIELD_SUB(struct wire_selector, requirements, "matchExpressions", 2, FIELD_MESSAGES,
+		  &requirement_schema),
+};
+const struct schema wire_selector_schema =
+	SCHEMA("LabelSelector", struct wire_selector, selector_fields);
 
 /* --- Status */
 

@@ -34,6 +34,19 @@ struct wire_meta {
 
 #define WIRE_META_DELETION 6
 
+/* metav1.LabelSelector */
+struct wire_requirement {
+	uint64_t present;
+	struct str key, operator;
+	struct wire_list values; /* struct str */
+};
+
+struct wire_selector {
+	uint64_t present;
+	struct wire_list labels;       /* matchLabels: struct wire_pair */
+	struct wire_list requirements; /* matchExpressions: struct wire_requirement */
+};
+
 /* How the struct of every object begins: its metadata can be read through this. */
 struct wire_object {
 	uint64_t present;
@@ -69,9 +82,13 @@ struct wire_status {
  */
 struct str wire_raw(struct str raw);
 
-extern const struct schema wire_list_meta_schema, wire_status_schema;
+extern const struct schema wire_list_meta_schema, wire_status_schema, wire_selector_schema;
 
-/* Metadata as part of a type: alone, with labels, with owners and managed fields. */
-extern const struct schema wire_meta_schema, wire_labelled_meta_schema, wire_owned_meta_schema;
+/*
+ * Metadata as part of a type: alone, with labels, with owners and managed fields, with labels and
+ * owners.
+ */
+extern const struct schema wire_meta_schema, wire_labelled_meta_schema, wire_owned_meta_schema,
+	wire_bound_meta_schema;
 
 #endif

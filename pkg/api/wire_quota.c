@@ -14,6 +14,14 @@ static const struct field per_pod_fields[] = {
 static const struct schema per_pod_schema =
 	SCHEMA("PerPod", struct wire_quota_per_pod, per_pod_fields);
 
+static const struct field product_fields[] = {
+	JSON(struct wire_quota_product, product, "product", FIELD_STRING),
+	JSON(struct wire_quota_product, gpu_memory, "gpuMemory", FIELD_QUANTITY),
+	JSON(struct wire_quota_product, gpus, "gpus", FIELD_INT64),
+};
+static const struct schema product_schema =
+	SCHEMA("Product", struct wire_quota_product, product_fields);
+
 static const struct field spec_fields[] = {
 	JSON(struct wire_quota_spec, gpu_memory, "gpuMemory", FIELD_QUANTITY),
 	JSON(struct wire_quota_spec, gpus, "gpus", FIELD_INT64),
@@ -23,6 +31,10 @@ static const struct field spec_fields[] = {
 	JSON(struct wire_quota_spec, on_shrink, "onShrink", FIELD_STRING),
 	JSON(struct wire_quota_spec, release_on, "releaseOn", FIELD_STRING),
 	JSON(struct wire_quota_spec, enforcement, "enforcement", FIELD_STRING),
+	JSON_SUB(struct wire_quota_spec, products, "products", FIELD_MESSAGES, &product_schema),
+	JSON(struct wire_quota_spec, borrow_limit, "borrowLimit", FIELD_QUANTITY),
+	JSON(struct wire_quota_spec, shrink_deadline_s, "shrinkDeadlineSeconds", FIELD_INT64),
+	JSON(struct wire_quota_spec, terminal_timeout_s, "terminalTimeoutSeconds", FIELD_INT64),
 };
 static const struct schema spec_schema =
 	SCHEMA("GpuMemoryQuotaSpec", struct wire_quota_spec, spec_fields);
@@ -46,8 +58,27 @@ static const struct field condition_fields[] = {
 	JSON(struct wire_condition, since_us, "lastTransitionTime", FIELD_TIME),
 	JSON(struct wire_condition, observed_generation, "observedGeneration", FIELD_INT64),
 };
-static const struct schema condition_schema =
+const struct schema wire_condition_schema =
 	SCHEMA("Condition", struct wire_condition, condition_fields);
+
+static const struct field workload_fields[] = {
+	JSON(struct wire_dry_run_workload, kind, "kind", FIELD_STRING),
+	JSON(struct wire_dry_run_workload, name, "name", FIELD_STRING),
+	JSON(struct wire_dry_run_workload, pods, "pods", FIELD_INT64),
+	JSON(struct wire_dry_run_workload, gpu_memory, "gpuMemory", FIELD_QUANTITY),
+};
+static const struct schema workload_schema =
+	SCHEMA("DryRunWorkload", struct wire_dry_run_workload, workload_fields);
+
+static const struct field dry_run_fields[] = {
+	JSON(struct wire_quota_dry_run, since_us, "since", FIELD_TIME),
+	JSON(struct wire_quota_dry_run, through_us, "through", FIELD_TIME),
+	JSON(struct wire_quota_dry_run, refused, "refusedPods", FIELD_INT64),
+	JSON_SUB(struct wire_quota_dry_run, workloads, "workloads", FIELD_MESSAGES,
+		 &workload_schema),
+};
+static const struct schema dry_run_schema =
+	SCHEMA("DryRun", struct wire_quota_dry_run, dry_run_fields);
 
 static const struct field status_fields[] = {
 	JSON(struct wire_quota_status, observed_generation, "observedGeneration", FIELD_INT64),
@@ -62,7 +93,12 @@ static const struct field status_fields[] = {
 	JSON_SUB(struct wire_quota_status, resources, "resources", FIELD_MESSAGES,
 		 &resource_schema),
 	JSON_SUB(struct wire_quota_status, conditions, "conditions", FIELD_MESSAGES,
-		 &condition_schema),
+		 &wire_condition_schema),
+	JSON(struct wire_quota_status, granted, "granted", FIELD_QUANTITY),
+	JSON(struct wire_quota_status, released, "released", FIELD_QUANTITY),
+	JSON(struct wire_quota_status, released_pods, "releasedPods", FIELD_INT64),
+	JSON(struct wire_quota_status, tenant, "tenant", FIELD_STRING),
+	JSON_SUB(struct wire_quota_status, dry_run, "dryRun", FIELD_MESSAGE, &dry_run_schema),
 };
 static const struct schema status_schema =
 	SCHEMA("GpuMemoryQuotaStatus", struct wire_quota_status, status_fields);

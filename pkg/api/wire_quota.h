@@ -18,6 +18,15 @@ struct wire_quota_per_pod {
 #define WIRE_PER_POD_GPU_MEMORY 0
 #define WIRE_PER_POD_GPUS       1
 
+struct wire_quota_product {
+	uint64_t present;
+	struct str product, gpu_memory; /* gpu_memory: quantity */
+	int64_t gpus;
+};
+
+#define WIRE_PRODUCT_GPU_MEMORY 1
+#define WIRE_PRODUCT_GPUS       2
+
 struct wire_quota_spec {
 	uint64_t present;
 	struct str gpu_memory; /* quantity */
@@ -26,12 +35,20 @@ struct wire_quota_spec {
 	struct wire_quota_per_pod per_pod;
 	struct wire_list container_defaults; /* struct wire_pair: resource, quantity */
 	struct str on_shrink, release_on, enforcement;
+	struct wire_list products; /* struct wire_quota_product */
+	struct str borrow_limit;   /* quantity */
+	int64_t shrink_deadline_s, terminal_timeout_s;
 };
 
 #define WIRE_QUOTA_GPU_MEMORY 0
 #define WIRE_QUOTA_GPUS       1
 #define WIRE_QUOTA_PER_POD    3
+#define WIRE_QUOTA_PRODUCTS   8
+#define WIRE_QUOTA_BORROW     9
+#define WIRE_QUOTA_DEADLINE   10
+#define WIRE_QUOTA_TIMEOUT    11
 
+/* metav1.Condition, in either of our types. */
 struct wire_condition {
 	uint64_t present;
 	struct str type, status, reason, message;
@@ -47,16 +64,33 @@ struct wire_quota_resource {
 
 #define WIRE_RESOURCE_UNIT_MEMORY 2
 
+struct wire_dry_run_workload {
+	uint64_t present;
+	struct str kind, name, gpu_memory; /* gpu_memory: quantity */
+	int64_t pods;
+};
+
+struct wire_quota_dry_run {
+	uint64_t present;
+	int64_t since_us, through_us, refused;
+	struct wire_list workloads; /* struct wire_dry_run_workload */
+};
+
 struct wire_quota_status {
 	uint64_t present;
 	int64_t observed_generation;
 	struct str effective, used, lent, borrowed, live; /* quantities */
 	int64_t used_percent, pods, gpus;
-	struct wire_list resources;  /* struct wire_quota_resource */
-	struct wire_list conditions; /* struct wire_condition */
+	struct wire_list resources;   /* struct wire_quota_resource */
+	struct wire_list conditions;  /* struct wire_condition */
+	struct str granted, released; /* quantities */
+	int64_t released_pods;
+	struct str tenant;
+	struct wire_quota_dry_run dry_run;
 };
 
 #define WIRE_STATUS_RESOURCES 9
+#define WIRE_STATUS_DRY_RUN   15
 
 struct wire_gpu_memory_quota {
 	uint64_t present;
@@ -66,5 +100,7 @@ struct wire_gpu_memory_quota {
 };
 
 #define WIRE_GPU_MEMORY_QUOTA_STATUS 2
+
+extern const struct schema wire_condition_schema;
 
 #endif

@@ -58,6 +58,8 @@
 #define LIMIT_DRY_RUN_ROWS       32  /* workloads in status.dryRun */
 #define LIMIT_PRODUCTS           64  /* spec.products[] */
 #define LIMIT_LABELS_PER_OBJECT  512 /* of a namespace; more are refused */
+#define LIMIT_LABEL_VALUE        63  /* what Kubernetes allows */
+#define LIMIT_PRIORITY_CLASSES   32  /* spec.priorityClasses[] of a TenantQoS */
 #define LIMIT_SELECTOR_VALUES    256 /* requirements and values of one namespaceSelector */
 #define LIMIT_TENANTS            10000
 #define LIMIT_DEVICES_PER_SLICE  128 /* DRA: what the API server allows */

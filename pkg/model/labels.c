@@ -2,6 +2,17 @@
 /* Selectors are a handful of requirements and a namespace a handful of labels: both are walked. */
 #include "model/labels.h"
 
+const char *label_operator_text(enum label_operator operator)
+{
+	static const char *const texts[] = {
+#define X(name, text) [LABEL_##name] = text,
+		LABEL_OPERATORS(X)
+#undef X
+	};
+
+	return texts[operator];
+}
+
 static const struct label *find(const struct label *labels, size_t n, struct str key)
 {
 	for (size_t i = 0; i < n; i++)
@@ -43,4 +54,24 @@ bool label_selector_matches(const struct label_selector *selector, const struct 
 			return false;
 	}
 	return selector->n_requirements > 0;
+}
+
+static bool requirement_equal(const struct label_requirement *a, const struct label_requirement *b)
+{
+	if (!str_equal(a->key, b->key) || a->operator!= b->operator|| a->n_values != b->n_values)
+		return false;
+	for (size_t i = 0; i < a->n_values; i++)
+		if (!str_equal(a->values[i], b->values[i]))
+			return false;
+	return true;
+}
+
+bool label_selector_equal(const struct label_selector *a, const struct label_selector *b)
+{
+	if (a->n_requirements != b->n_requirements)
+		return false;
+	for (size_t i = 0; i < a->n_requirements; i++)
+		if (!requirement_equal(&a->requirements[i], &b->requirements[i]))
+			return false;
+	return true;
 }

@@ -12,7 +12,21 @@ struct label {
 	struct str key, value;
 };
 
-enum label_operator { LABEL_IN, LABEL_NOT_IN, LABEL_EXISTS, LABEL_DOES_NOT_EXIST };
+/* name, text in matchExpressions[].operator */
+#define LABEL_OPERATORS(X)  \
+	X(IN, "In")         \
+	X(NOT_IN, "NotIn")  \
+	X(EXISTS, "Exists") \
+	X(DOES_NOT_EXIST, "DoesNotExist")
+
+enum label_operator {
+#define X(name, text) LABEL_##name,
+	LABEL_OPERATORS(X)
+#undef X
+};
+
+/* Borrowed, static: "In", "NotIn", "Exists", "DoesNotExist". */
+const char *label_operator_text(enum label_operator operator);
 
 /* An entry of matchLabels is one with LABEL_IN and a single value. */
 struct label_requirement {
@@ -31,5 +45,8 @@ struct label_selector {
 /* NOT_IN holds also where the key is absent, as in Kubernetes. */
 bool label_selector_matches(const struct label_selector *selector, const struct label *labels,
 			    size_t n_labels);
+
+/* Whether they are written alike: the same requirements and values in the same order. */
+bool label_selector_equal(const struct label_selector *a, const struct label_selector *b);
 
 #endif

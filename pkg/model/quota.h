@@ -30,6 +30,12 @@ struct product_cap {
 	int64_t gpus;       /* whole cards, or AMOUNT_NONE; never both none */
 };
 
+/* shrinkDeadlineSeconds and terminalTimeoutSeconds where the spec says nothing, and at most. */
+#define SHRINK_DEADLINE_S       600
+#define SHRINK_DEADLINE_MOST_S  604800
+#define TERMINAL_TIMEOUT_S      300
+#define TERMINAL_TIMEOUT_MOST_S 86400
+
 /* A GpuMemoryQuota's spec in our units. Everything borrowed from whoever holds it. */
 struct quota_spec {
 	int64_t gpu_memory;                 /* bytes, at least 1 GiB */

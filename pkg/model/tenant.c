@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of model/tenant.h. */
+/* Texts and comparisons of model/tenant.h. */
 #include "model/tenant.h"
 
 const char *tenant_tier_text(enum tenant_tier tier)
@@ -22,4 +22,11 @@ const char *tenant_condition_text(enum tenant_condition condition)
 	};
 
 	return texts[condition];
+}
+
+bool policy_binding_equal(const struct policy_binding *a, const struct policy_binding *b)
+{
+	return str_equal(a->policy, b->policy) && str_equal(a->param, b->param) &&
+	       a->denies == b->denies && label_selector_equal(&a->namespaces, &b->namespaces) &&
+	       label_selector_equal(&a->objects, &b->objects);
 }

@@ -61,6 +61,7 @@ const char *tenant_condition_text(enum tenant_condition condition);
 struct tenant_status {
 	int64_t observed_generation;
 	int64_t ceiling;                 /* bytes, or AMOUNT_NONE: absent */
+	int64_t ceiling_gpus;            /* whole cards, or AMOUNT_NONE: absent */
 	int64_t granted, used, lent;     /* bytes */
 	int64_t granted_gpus, used_gpus; /* whole cards */
 	int64_t n_namespaces;            /* all of them */
@@ -80,12 +81,14 @@ struct policy_binding {
 	struct label_selector objects;    /* likewise */
 };
 
+bool policy_binding_equal(const struct policy_binding *a, const struct policy_binding *b);
+
 struct binding_facts {
 	struct str name, uid;
 	uint64_t resource_version;
 	struct str owner_uid; /* of the controlling owner reference */
 	struct policy_binding spec;
-	bool other; /* it has more than one of ours has */
+	bool other; /* it is not as one of ours is written, apart from what spec says */
 };
 
 /* A TenantQoS as observed: transient, everything borrowed. */

@@ -258,8 +258,9 @@ static void status_has_all_amounts_rows_and_conditions(void **state)
 		body.data,
 		"{\"apiVersion\":\"gpuqos.io/v1alpha1\",\"kind\":\"GpuMemoryQuota\",\"metadata\":"
 		"{\"name\":\"q\",\"namespace\":\"n\",\"uid\":\"u\"},\"status\":{"
-		"\"observedGeneration\":3,\"effective\":\"60Gi\",\"used\":\"30Gi\",\"lent\":\"0\","
-		"\"borrowed\":\"0\",\"live\":\"0\",\"usedPercent\":50,\"pods\":1,\"gpus\":2,"
+		"\"observedGeneration\":3,\"effective\":\"60Gi\",\"granted\":\"0\",\"used\":\"30Gi\","
+		"\"lent\":\"0\",\"borrowed\":\"0\",\"live\":\"0\",\"released\":\"0\","
+		"\"releasedPods\":0,\"usedPercent\":50,\"pods\":1,\"gpus\":2,"
 		"\"resources\":[{\"name\":\"nvidia.com/gpu\",\"product\":\"T4\",\"unitMemory\":"
 		"\"15Gi\",\"sharing\":\"None\",\"used\":2,\"hard\":4}],\"conditions\":["
 		"{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Enforced\",\"message\":"

@@ -73,6 +73,22 @@ static void our_quota_is_ours_alone(void **state)
 	assert_true(str_empty(facts.foreign_manager));
 }
 
+static void keys_of_every_form_are_read_back(void **state)
+{
+	struct fixture f CLEANUP(fixture_clear);
+	struct resource_quota_facts facts;
+
+	(void)state;
+	fixture_init(&f);
+	quota_of(&f, "resourcequota.keys", &facts);
+#define KEYS                              \
+	"limits.nvidia.com/gpumem=81920 " \
+	"mig.nvidia.com.deviceclass.resource.k8s.io/devices=7 nvidia.com/gpumem=81920"
+	assert_amounts(facts.hard, facts.n_hard, KEYS);
+	assert_amounts(facts.status_hard, facts.n_status_hard, KEYS);
+	assert_false(facts.other_keys);
+}
+
 /* Both encodings have the managed fields in a different form. */
 static void an_edited_quota_names_its_editor(void **state)
 {
@@ -259,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(our_quota_is_ours_alone),
+		cmocka_unit_test(keys_of_every_form_are_read_back),
 		cmocka_unit_test(an_edited_quota_names_its_editor),
 		cmocka_unit_test(limit_ranges_are_ours_or_name_their_editor),
 		cmocka_unit_test(odd_quotas_are_read_as_they_are),

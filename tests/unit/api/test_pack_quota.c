@@ -9,6 +9,7 @@
 
 #include "api/body.h"
 #include "api/pack.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/macros.h"
 #include "codec/json.h"
@@ -36,8 +37,10 @@ static void a_spec_is_read_whole(void **state)
 	arena_init(&arena, LIMIT_DECODE_ARENA);
 	pack("{'gpuMemory':'320Gi','gpus':4,'resources':{'nvidia.com/mig-1g.10gb':7,"
 	     "'amd.com/gpu':'2'},'perPod':{'gpuMemory':'160Gi','gpus':2},"
-	     "'containerDefaults':{'nvidia.com/gpu':1,'rdma/hca':'1'},'onShrink':'Freeze',"
-	     "'releaseOn':'Deletion','enforcement':'Enforce'}",
+	     "'containerDefaults':{'nvidia.com/gpu':1,'rdma/hca':'1'},'products':"
+	     "[{'product':'T4','gpuMemory':'64Gi'},{'product':'H200','gpus':2,'gpuMemory':0}],"
+	     "'borrowLimit':'160Gi','onShrink':'Drain','shrinkDeadlineSeconds':3600,"
+	     "'releaseOn':'Terminal','terminalTimeoutSeconds':0,'enforcement':'DryRun'}",
 	     &arena, &facts);
 	assert_null(facts.invalid);
 	assert_false(facts.has_status);
@@ -52,6 +55,19 @@ static void a_spec_is_read_whole(void **state)
 	assert_int_equal(facts.spec.caps[1].count, 7);
 	assert_int_equal(facts.spec.n_defaults, 2);
 	assert_true(str_equal(facts.spec.defaults[1].resource, STR("rdma/hca")));
+	assert_int_equal(facts.spec.n_products, 2);
+	assert_true(str_equal(facts.spec.products[0].product, STR("H200")));
+	assert_int_equal(facts.spec.products[0].gpu_memory, 0);
+	assert_int_equal(facts.spec.products[0].gpus, 2);
+	assert_true(str_equal(facts.spec.products[1].product, STR("T4")));
+	assert_int_equal(facts.spec.products[1].gpu_memory, 64 * GIB);
+	assert_int_equal(facts.spec.products[1].gpus, AMOUNT_NONE);
+	assert_int_equal(facts.spec.borrow_limit, 160 * GIB);
+	assert_int_equal(facts.spec.on_shrink, SHRINK_DRAIN);
+	assert_int_equal(facts.spec.shrink_deadline_us, 3600 * USEC_PER_SEC);
+	assert_true(facts.spec.release_terminal);
+	assert_int_equal(facts.spec.terminal_timeout_us, 0);
+	assert_true(facts.spec.dry_run);
 }
 
 static void what_is_left_out_is_no_limit(void **state)
@@ -69,6 +85,13 @@ static void what_is_left_out_is_no_limit(void **state)
 	assert_int_equal(facts.spec.pod_gpus, AMOUNT_NONE);
 	assert_int_equal(facts.spec.n_caps, 0);
 	assert_int_equal(facts.spec.n_defaults, 0);
+	assert_int_equal(facts.spec.n_products, 0);
+	assert_int_equal(facts.spec.borrow_limit, 0);
+	assert_int_equal(facts.spec.on_shrink, SHRINK_FREEZE);
+	assert_int_equal(facts.spec.shrink_deadline_us, 600 * USEC_PER_SEC);
+	assert_false(facts.spec.release_terminal);
+	assert_int_equal(facts.spec.terminal_timeout_us, 300 * USEC_PER_SEC);
+	assert_false(facts.spec.dry_run);
 
 	pack("{'gpuMemory':1073741824,'gpus':0,'perPod':{'gpus':0}}", &arena, &facts);
 	assert_null(facts.invalid);
@@ -126,12 +149,33 @@ static const struct {
 	{"{'gpuMemory':'4Gi','containerDefaults':{'nvidia.com/gpu_':'1'}}",
 	 "spec.containerDefaults: nvidia.com/gpu_ is no extended resource; those are written "
 	 "domain/name, such as nvidia.com/gpu"},
-	{"{'gpuMemory':'4Gi','onShrink':'Drain'}",
-	 "spec.onShrink Drain is not known to this version; it may be Freeze"},
-	{"{'gpuMemory':'4Gi','releaseOn':'Terminal'}",
-	 "spec.releaseOn Terminal is not known to this version; it may be Deletion"},
-	{"{'gpuMemory':'4Gi','enforcement':'DryRun'}",
-	 "spec.enforcement DryRun is not known to this version; it may be Enforce"},
+	{"{'gpuMemory':'4Gi','onShrink':'Drian'}",
+	 "spec.onShrink Drian is not known to this version; it may be Freeze, Drain or Evict"},
+	{"{'gpuMemory':'4Gi','releaseOn':'Never'}",
+	 "spec.releaseOn Never is not known to this version; it may be Deletion or Terminal"},
+	{"{'gpuMemory':'4Gi','enforcement':'Off'}",
+	 "spec.enforcement Off is not known to this version; it may be Enforce or DryRun"},
+	{"{'gpuMemory':'4Gi','shrinkDeadlineSeconds':604801}",
+	 "spec.shrinkDeadlineSeconds 604801 must be between 0 and 604800"},
+	{"{'gpuMemory':'4Gi','terminalTimeoutSeconds':-1}",
+	 "spec.terminalTimeoutSeconds -1 must be between 0 and 86400"},
+	{"{'gpuMemory':'4Gi','borrowLimit':'x'}",
+	 "spec.borrowLimit \"x\" is no amount of memory; write it like 320Gi"},
+	{"{'gpuMemory':'4Gi','borrowLimit':'-1'}", "spec.borrowLimit -1 must be more than 0"},
+	{"{'gpuMemory':'4Gi','borrowLimit':160}",
+	 "spec.borrowLimit 160 means 160 bytes; did you mean 160Gi?"},
+	{"{'gpuMemory':'4Gi','products':[{'product':'T4'}]}",
+	 "spec.products[]: T4 has neither gpuMemory nor gpus"},
+	{"{'gpuMemory':'4Gi','products':[{'gpus':1}]}",
+	 "spec.products[] has a product that no card can have; write it as nodes are labelled, "
+	 "such as NVIDIA-H200"},
+	{"{'gpuMemory':'4Gi','products':[{'product':'T4','gpus':-1}]}",
+	 "spec.products[].gpus -1 must be 0 or more"},
+	{"{'gpuMemory':'4Gi','products':[{'product':'T4','gpuMemory':'80'}]}",
+	 "spec.products[].gpuMemory 80 means 80 bytes; did you mean 80Gi?"},
+	{"{'gpuMemory':'4Gi','products':[{'product':'T4','gpus':1},{'product':'A','gpus':1},"
+	 "{'product':'T4','gpus':2}]}",
+	 "spec.products names T4 twice"},
 	{"{'gpuMemory':"
 	 "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'}",
 	 "spec.gpuMemory "
@@ -175,6 +219,16 @@ static void a_recorded_status_is_read_back(void **state)
 	assert_int_equal(facts.generation, 1);
 	assert_int_equal(facts.status.effective, 320 * GIB);
 	assert_int_equal(facts.status.used, 163118 * MIB);
+	assert_int_equal(facts.status.granted, 320 * GIB);
+	assert_int_equal(facts.status.released, 81559 * MIB);
+	assert_int_equal(facts.status.released_pods, 1);
+	assert_true(str_equal(facts.status.tenant, STR("vision")));
+	assert_int_equal(facts.status.dry_run.since_us, 1767323045000000);
+	assert_int_equal(facts.status.dry_run.refused, 2);
+	assert_int_equal(facts.status.dry_run.n_rows, 1);
+	assert_true(str_equal(facts.status.dry_run.rows[0].name, STR("train")));
+	assert_int_equal(facts.spec.n_products, 2);
+	assert_int_equal(facts.spec.on_shrink, SHRINK_DRAIN);
 	assert_int_equal(facts.status.n_rows, 1);
 	assert_int_equal(facts.status.rows[0].unit_memory, 81559 * MIB);
 	assert_int_equal(facts.status.conditions[QUOTA_READY].status, CONDITION_TRUE);
@@ -193,11 +247,15 @@ static void unreadable_status_counts_as_none(void **state)
 		const char *status;
 		bool readable;
 	} cases[] = {
-#define AMOUNTS "'effective':'1Gi','used':'0','lent':'0','borrowed':'0','live':'0'"
+#define AMOUNTS                                                                              \
+	"'effective':'1Gi','granted':'1Gi','used':'0','lent':'0','borrowed':'0','live':'0'," \
+	"'released':'0'"
 		{"{" AMOUNTS "}", true},
 		{"{}", false},
 		{"{'effective':'x','used':'0','lent':'0','borrowed':'0','live':'0'}", false},
+		{"{'effective':'1Gi','used':'0','lent':'0','borrowed':'0','live':'0'}", false},
 		{"{" AMOUNTS ",'pods':-1}", false},
+		{"{" AMOUNTS ",'releasedPods':-1}", false},
 		{"{" AMOUNTS ",'resources':[{'product':'p'}]}", false},
 		{"{" AMOUNTS ",'resources':[{'name':'a/b','used':-1}]}", false},
 		{"{" AMOUNTS ",'resources':[{'name':'a/b','unitMemory':'-1'}]}", false},
@@ -222,6 +280,11 @@ static void unreadable_status_counts_as_none(void **state)
 	}
 }
 
+static const struct dry_run_row workloads[] = {
+	{{"Job", 3}, {"train", 5}, 7, 70 * GIB},
+	{{"Pod", 3}, {"alone", 5}, 1, 1},
+};
+
 static void fill_status(struct quota_status *status, const struct quota_row *rows, size_t n_rows)
 {
 	int i;
@@ -233,6 +296,12 @@ static void fill_status(struct quota_status *status, const struct quota_row *row
 		.lent = 1,
 		.borrowed = 2 * GIB,
 		.live = 3 * MIB,
+		.granted = 319 * GIB,
+		.released = 4,
+		.released_pods = 6,
+		.tenant = STR("acme"),
+		.dry_run = {1767323045000000, 1767323046000000, 9, workloads,
+			    ARRAY_SIZE(workloads)},
 		.gpus_used = 4,
 		.used_percent = 101,
 		.pods = 5,
@@ -247,6 +316,22 @@ static void fill_status(struct quota_status *status, const struct quota_row *row
 	}
 }
 
+static void assert_dry_run_equal(const struct dry_run_status *a, const struct dry_run_status *b)
+{
+	size_t i;
+
+	assert_int_equal(a->since_us, b->since_us);
+	assert_int_equal(a->through_us, b->through_us);
+	assert_int_equal(a->refused, b->refused);
+	assert_int_equal(a->n_rows, b->n_rows);
+	for (i = 0; i < a->n_rows; i++) {
+		assert_true(str_equal(a->rows[i].kind, b->rows[i].kind));
+		assert_true(str_equal(a->rows[i].name, b->rows[i].name));
+		assert_int_equal(a->rows[i].pods, b->rows[i].pods);
+		assert_int_equal(a->rows[i].gpu_memory, b->rows[i].gpu_memory);
+	}
+}
+
 static void assert_status_equal(const struct quota_status *a, const struct quota_status *b)
 {
 	size_t i;
@@ -257,6 +342,11 @@ static void assert_status_equal(const struct quota_status *a, const struct quota
 	assert_int_equal(a->lent, b->lent);
 	assert_int_equal(a->borrowed, b->borrowed);
 	assert_int_equal(a->live, b->live);
+	assert_int_equal(a->granted, b->granted);
+	assert_int_equal(a->released, b->released);
+	assert_int_equal(a->released_pods, b->released_pods);
+	assert_true(str_equal(a->tenant, b->tenant));
+	assert_dry_run_equal(&a->dry_run, &b->dry_run);
 	assert_int_equal(a->gpus_used, b->gpus_used);
 	assert_int_equal(a->used_percent, b->used_percent);
 	assert_int_equal(a->pods, b->pods);
@@ -332,6 +422,41 @@ static void a_written_status_is_read_back_the_same(void **state)
 	assert_status_equal(&facts.status, &status);
 }
 
+/* It is counted anew then; what it stands in is still ours. */
+static void an_unreadable_dry_run_is_dropped_alone(void **state)
+{
+	static const struct {
+		const char *dry_run;
+		bool readable;
+	} cases[] = {
+#define SINCE "'since':'2026-01-02T03:04:05Z','through':'2026-01-02T03:04:06Z','refusedPods':1"
+		{"{" SINCE "}", true},
+		{"{" SINCE ",'workloads':[{'kind':'Job','name':'a','gpuMemory':'1Gi'}]}", true},
+		{"{" SINCE ",'workloads':[{'kind':'Job','name':'a','gpuMemory':'x'}]}", false},
+		{"{" SINCE ",'workloads':[{'kind':'Job','gpuMemory':'1Gi'}]}", false},
+		{"{" SINCE ",'workloads':[{'kind':'Job','name':'a','gpuMemory':'1Gi','pods':-1}]}",
+		 false},
+		{"{'since':'2026-01-02T03:04:05Z','through':'2026-01-02T03:04:04Z'}", false},
+		{"{'refusedPods':4}", false},
+	};
+	struct arena arena CLEANUP(arena_clear);
+	struct quota_facts facts;
+	char spec[1024];
+	size_t i;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(spec, sizeof(spec),
+			 "{'gpuMemory':'1Gi'},'status':{" AMOUNTS ",'dryRun':%s}",
+			 cases[i].dry_run);
+		pack(spec, &arena, &facts);
+		assert_true(facts.has_status);
+		if ((facts.status.dry_run.since_us != 0) != cases[i].readable)
+			fail_msg("%s", cases[i].dry_run);
+	}
+}
+
 static void a_quota_without_uid_is_an_error(void **state)
 {
 	struct arena arena CLEANUP(arena_clear);
@@ -356,6 +481,7 @@ int main(void)
 		cmocka_unit_test(a_recorded_status_is_read_back),
 		cmocka_unit_test(unreadable_status_counts_as_none),
 		cmocka_unit_test(a_written_status_is_read_back_the_same),
+		cmocka_unit_test(an_unreadable_dry_run_is_dropped_alone),
 		cmocka_unit_test(a_quota_without_uid_is_an_error),
 	};
 

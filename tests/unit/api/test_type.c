@@ -7,12 +7,13 @@
 #include <cmocka.h>
 
 #include "api/type.h"
-#include "api/wire_quota.h"
+#include "api/wire_tenant.h"
 #include "base/macros.h"
 
 static const struct api_type *const types[] = {
-	&api_pods,         &api_nodes,  &api_namespaces,        &api_resource_quotas,
-	&api_limit_ranges, &api_leases, &api_gpu_memory_quotas, &api_events,
+	&api_pods,         &api_nodes,           &api_namespaces,        &api_resource_quotas,
+	&api_limit_ranges, &api_leases,          &api_gpu_memory_quotas, &api_events,
+	&api_tenants,      &api_policy_bindings,
 };
 
 static void every_table_can_be_decoded_into(void **state)
@@ -36,8 +37,8 @@ static void has_tag(const struct schema *schema, bool wanted)
 	for (i = 0; i < schema->n_fields; i++) {
 		const struct field *field = &schema->fields[i];
 
-		/* Metadata is shared by types of both sorts. */
-		if (field->schema == &wire_meta_schema)
+		/* Metadata and selectors are shared by types of both sorts. */
+		if (field->schema == &wire_meta_schema || field->schema == &wire_selector_schema)
 			continue;
 		if ((field->tag != 0) != wanted)
 			fail_msg("%s.%s", schema->name, field->name);
@@ -62,7 +63,7 @@ static void indices_name_the_fields_they_say(void **state)
 	const struct schema *spec = wire_gpu_memory_quota_schema.fields[1].schema;
 	const struct schema *status = wire_gpu_memory_quota_schema.fields[2].schema;
 	const struct schema *meta[] = {&wire_meta_schema, &wire_labelled_meta_schema,
-				       &wire_owned_meta_schema};
+				       &wire_owned_meta_schema, &wire_bound_meta_schema};
 	size_t i;
 
 	(void)state;
@@ -73,12 +74,38 @@ static void indices_name_the_fields_they_say(void **state)
 	assert_string_equal(spec->fields[WIRE_QUOTA_GPU_MEMORY].name, "gpuMemory");
 	assert_string_equal(spec->fields[WIRE_QUOTA_GPUS].name, "gpus");
 	assert_string_equal(spec->fields[WIRE_QUOTA_PER_POD].name, "perPod");
+	assert_string_equal(spec->fields[WIRE_QUOTA_PRODUCTS].name, "products");
+	assert_string_equal(spec->fields[WIRE_QUOTA_BORROW].name, "borrowLimit");
+	assert_string_equal(spec->fields[WIRE_QUOTA_DEADLINE].name, "shrinkDeadlineSeconds");
+	assert_string_equal(spec->fields[WIRE_QUOTA_TIMEOUT].name, "terminalTimeoutSeconds");
+	assert_string_equal(
+		spec->fields[WIRE_QUOTA_PRODUCTS].schema->fields[WIRE_PRODUCT_GPU_MEMORY].name,
+		"gpuMemory");
+	assert_string_equal(
+		spec->fields[WIRE_QUOTA_PRODUCTS].schema->fields[WIRE_PRODUCT_GPUS].name, "gpus");
 	spec = spec->fields[WIRE_QUOTA_PER_POD].schema;
 	assert_string_equal(spec->fields[WIRE_PER_POD_GPU_MEMORY].name, "gpuMemory");
 	assert_string_equal(spec->fields[WIRE_PER_POD_GPUS].name, "gpus");
 	assert_string_equal(status->fields[WIRE_STATUS_RESOURCES].name, "resources");
+	assert_string_equal(status->fields[WIRE_STATUS_DRY_RUN].name, "dryRun");
 	status = status->fields[WIRE_STATUS_RESOURCES].schema;
 	assert_string_equal(status->fields[WIRE_RESOURCE_UNIT_MEMORY].name, "unitMemory");
+}
+
+static void indices_of_tenants_and_bindings_name_their_fields(void **state)
+{
+	const struct schema *spec = wire_tenant_schema.fields[1].schema;
+	const struct schema *binding = wire_binding_schema.fields[1].schema;
+
+	(void)state;
+	assert_string_equal(wire_tenant_schema.fields[WIRE_TENANT_STATUS].name, "status");
+	assert_string_equal(spec->fields[WIRE_TENANT_CEILING].name, "ceiling");
+	assert_string_equal(spec->fields[WIRE_TENANT_QOS].name, "qosClass");
+	spec = spec->fields[WIRE_TENANT_CEILING].schema;
+	assert_string_equal(spec->fields[WIRE_CEILING_GPU_MEMORY].name, "gpuMemory");
+	assert_string_equal(spec->fields[WIRE_CEILING_GPUS].name, "gpus");
+	assert_string_equal(binding->fields[1].schema->fields[WIRE_PARAM_SELECTOR].name,
+			    "selector");
 }
 
 static void raw_values_are_the_same_from_both_encodings(void **state)
@@ -97,6 +124,7 @@ int main(void)
 		cmocka_unit_test(every_table_can_be_decoded_into),
 		cmocka_unit_test(what_travels_as_protobuf_has_tags),
 		cmocka_unit_test(indices_name_the_fields_they_say),
+		cmocka_unit_test(indices_of_tenants_and_bindings_name_their_fields),
 		cmocka_unit_test(raw_values_are_the_same_from_both_encodings),
 	};
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "api/type.h"
-#include "api/wire.h"
+#include "api/wire_tenant.h"
 #include "base/limits.h"
 #include "base/macros.h"
 #include "codec/json.h"
@@ -33,6 +33,7 @@ static const struct {
 	{"namespace.", &wire_namespace_schema, sizeof(struct wire_namespace), 2},
 	{"resourcequota.", &wire_resource_quota_schema, sizeof(struct wire_resource_quota), 2},
 	{"limitrange.", &wire_limit_range_schema, sizeof(struct wire_limit_range), 2},
+	{"binding.", &wire_binding_schema, sizeof(struct wire_binding), 3},
 	{"lease.", &wire_lease_schema, sizeof(struct wire_lease), 1},
 	{"status.", &wire_status_schema, sizeof(struct wire_status), 3},
 };
@@ -44,6 +45,7 @@ union any_object {
 	struct wire_namespace namespace;
 	struct wire_resource_quota resource_quota;
 	struct wire_limit_range limit_range;
+	struct wire_binding binding;
 	struct wire_lease lease;
 	struct wire_status status;
 };
@@ -159,6 +161,9 @@ static void recordings_have_every_field(void **state)
 		{"namespace.managed", &wire_namespace_schema},
 		{"resourcequota.ours", &wire_resource_quota_schema},
 		{"resourcequota.scoped", &wire_resource_quota_schema},
+		{"binding.ours", &wire_binding_schema},
+		{"binding.edited", &wire_binding_schema},
+		{"binding.foreign", &wire_binding_schema},
 		{"limitrange.edited", &wire_limit_range_schema},
 		{"lease.held", &wire_lease_schema},
 		{"status.conflict", &wire_status_schema},
