@@ -6,7 +6,8 @@
 export HOME=${HOME:-$(cd ~ && pwd)}
 
 cluster_src=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# GPUQOS_K8S names another module below this folder: another Kubernetes version.
+# GPUQOS_K8S names another module below this folder: another Kubernetes version. etcd
+# and kwok only talk to it, so they are those of the module here with every version.
 module=$cluster_src/${GPUQOS_K8S:-.}
 cache=${GPUQOS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpuqos}
 # Stopped from last to first: an API server whose etcd is gone hangs.
@@ -31,14 +32,30 @@ k8s_version=$(module_version k8s.io/kubernetes)
 k8s_minor=$(cut -d. -f2 <<<"$k8s_version")
 bin=$cache/bin-$k8s_version
 
+# module_of PROGRAM, bin_of PROGRAM: where its version stands, and where it is built.
+module_of() {
+	case $1 in
+	etcd | kwok) echo "$cluster_src" ;;
+	*) echo "$module" ;;
+	esac
+}
+
+bin_of() {
+	local version
+	version=$(module=$(module_of "$1") module_version k8s.io/kubernetes)
+	echo "$cache/bin-$version"
+}
+
 # A program in the cache is good as long as go.mod and go.sum are those it was
 # built from; its stamp is their hash.
 module_hash() {
-	cat "$module/go.mod" "$module/go.sum" | sha256sum | cut -c1-16
+	cat "$(module_of "$1")/go.mod" "$(module_of "$1")/go.sum" | sha256sum | cut -c1-16
 }
 
 is_built() {
-	[[ -x $bin/$1 && $(cat "$bin/.$1.stamp" 2>/dev/null) == "$(module_hash)" ]]
+	local bin
+	bin=$(bin_of "$1")
+	[[ -x $bin/$1 && $(cat "$bin/.$1.stamp" 2>/dev/null) == "$(module_hash "$1")" ]]
 }
 
 # minor_of PROGRAM PATH: the 37 of v1.37.2, or nothing.
@@ -71,7 +88,7 @@ given_tool() {
 # tool NAME: the path of a program; fails if it has yet to be built.
 tool() {
 	given_tool "$1" && return
-	is_built "$1" && echo "$bin/$1"
+	is_built "$1" && echo "$(bin_of "$1")/$1"
 }
 
 # start_time PID: clock ticks from boot to the start of a process. With the pid
