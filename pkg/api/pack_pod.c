@@ -173,6 +173,9 @@ static int check_pod(const struct wire_pod *wire, struct error *err)
 		return -1;
 	if (wire->spec.node_name.len > LIMIT_NAME)
 		return error_set(err, ERROR_LIMIT, "nodeName has more than %d bytes", LIMIT_NAME);
+	if (wire->status.extended_claim.name.len > LIMIT_NAME)
+		return error_set(err, ERROR_LIMIT, "resourceClaimName has more than %d bytes",
+				 LIMIT_NAME);
 	return 0;
 }
 
@@ -191,6 +194,7 @@ int api_pack_pod(const struct wire_pod *wire, struct arena *arena, struct pod_fa
 		.phase = phase_of(wire->status.phase),
 		.terminating = wire_has(meta, WIRE_META_DELETION),
 		.created_us = meta->creation_us,
+		.extended_claim = wire->status.extended_claim.name,
 	};
 
 	if (facts.product.len > LIMIT_NAME)

@@ -3,6 +3,7 @@
 #include "api/type.h"
 
 #include "api/wire.h"
+#include "api/wire_dra.h"
 #include "api/wire_tenant.h"
 
 #define CORE(variable, plural_, kind_, namespaced_, schema_)                                      \
@@ -25,6 +26,16 @@ const struct api_type api_leases = {
 	.protobuf = true,
 	.schema = &wire_lease_schema,
 };
+
+#define DRA(variable, plural_, kind_, namespaced_, schema_)                              \
+	const struct api_type variable = {                                               \
+		"resource.k8s.io", "v1",    plural_, kind_, .namespaced = (namespaced_), \
+		.protobuf = true,  schema_,                                              \
+	}
+
+DRA(api_resource_claims, "resourceclaims", "ResourceClaim", true, &wire_claim_schema);
+DRA(api_resource_slices, "resourceslices", "ResourceSlice", false, &wire_slice_schema);
+DRA(api_device_classes, "deviceclasses", "DeviceClass", false, &wire_class_schema);
 
 const struct api_type api_gpu_memory_quotas = {
 	.group = API_GROUP,

@@ -19,6 +19,8 @@ struct api_type {
 
 extern const struct api_type api_pods, api_nodes, api_namespaces, api_resource_quotas,
 	api_limit_ranges, api_leases;
+/* resource.k8s.io/v1: served since Kubernetes 1.34, if at all */
+extern const struct api_type api_resource_claims, api_resource_slices, api_device_classes;
 extern const struct api_type api_gpu_memory_quotas, api_tenants;
 extern const struct api_type api_policy_bindings; /* of ValidatingAdmissionPolicies */
 extern const struct api_type api_events;          /* events.k8s.io/v1 */

@@ -43,10 +43,24 @@ static const struct field pod_spec_fields[] = {
 static const struct schema pod_spec_schema =
 	SCHEMA("PodSpec", struct wire_pod_spec, pod_spec_fields);
 
+static const struct field extended_claim_fields[] = {
+	FIELD(struct wire_extended_claim, name, "resourceClaimName", 2, FIELD_STRING),
+};
+static const struct schema extended_claim_schema =
+	SCHEMA("PodExtendedResourceClaimStatus", struct wire_extended_claim, extended_claim_fields);
+
+static const struct field pod_status_fields[] = {
+	FIELD(struct wire_pod_status, phase, "phase", 1, FIELD_STRING),
+	FIELD_SUB(struct wire_pod_status, extended_claim, "extendedResourceClaimStatus", 18,
+		  FIELD_MESSAGE, &extended_claim_schema),
+};
+static const struct schema pod_status_schema =
+	SCHEMA("PodStatus", struct wire_pod_status, pod_status_fields);
+
 static const struct field pod_fields[] = {
 	FIELD_SUB(struct wire_pod, meta, "metadata", 1, FIELD_MESSAGE, &wire_meta_schema),
 	FIELD_SUB(struct wire_pod, spec, "spec", 2, FIELD_MESSAGE, &pod_spec_schema),
-	FIELD_SUB(struct wire_pod, status, "status", 3, FIELD_MESSAGE, &phase_schema),
+	FIELD_SUB(struct wire_pod, status, "status", 3, FIELD_MESSAGE, &pod_status_schema),
 };
 const struct schema wire_pod_schema = SCHEMA("Pod", struct wire_pod, pod_fields);
 

@@ -35,11 +35,20 @@ struct wire_phase {
 	struct str phase;
 };
 
+struct wire_pod_status {
+	uint64_t present;
+	struct str phase;
+	struct wire_extended_claim {
+		uint64_t present;
+		struct str name;
+	} extended_claim;
+};
+
 struct wire_pod {
 	uint64_t present;
 	struct wire_meta meta;
 	struct wire_pod_spec spec;
-	struct wire_phase status;
+	struct wire_pod_status status;
 };
 
 struct wire_node_status {

@@ -8,6 +8,8 @@
 /* --- metadata */
 
 static const struct field owner_fields[] = {
+	FIELD(struct wire_owner, kind, "kind", 1, FIELD_STRING),
+	FIELD(struct wire_owner, name, "name", 3, FIELD_STRING),
 	FIELD(struct wire_owner, uid, "uid", 4, FIELD_STRING),
 	FIELD(struct wire_owner, controller, "controller", 6, FIELD_BOOL),
 };
@@ -30,7 +32,8 @@ static const struct schema managed_schema =
 		FIELD(struct wire_meta, generation, "generation", 7, FIELD_INT64),             \
 		FIELD(struct wire_meta, creation_us, "creationTimestamp", 8, FIELD_TIME),      \
 		FIELD(struct wire_meta, deletion_us, "deletionTimestamp", 9, FIELD_TIME)
-#define LABELS FIELD(struct wire_meta, labels, "labels", 11, FIELD_MAP)
+#define LABELS      FIELD(struct wire_meta, labels, "labels", 11, FIELD_MAP)
+#define ANNOTATIONS FIELD(struct wire_meta, annotations, "annotations", 12, FIELD_MAP)
 #define OWNERS \
 	FIELD_SUB(struct wire_meta, owners, "ownerReferences", 13, FIELD_MESSAGES, &owner_schema)
 #define MANAGED_FIELDS                                                                   \
@@ -41,12 +44,14 @@ static const struct field plain_meta[] = {PLAIN_META};
 static const struct field labelled_meta[] = {PLAIN_META, LABELS};
 static const struct field owned_meta[] = {PLAIN_META, OWNERS, MANAGED_FIELDS};
 static const struct field bound_meta[] = {PLAIN_META, LABELS, OWNERS};
+static const struct field claim_meta[] = {PLAIN_META, ANNOTATIONS, OWNERS};
 
 const struct schema wire_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, plain_meta);
 const struct schema wire_labelled_meta_schema =
 	SCHEMA("ObjectMeta", struct wire_meta, labelled_meta);
 const struct schema wire_owned_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, owned_meta);
 const struct schema wire_bound_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, bound_meta);
+const struct schema wire_claim_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, claim_meta);
 
 static const struct field list_meta[] = {
 	FIELD(struct wire_list_meta, resource_version, "resourceVersion", 2, FIELD_STRING),

@@ -11,7 +11,7 @@
 
 struct wire_owner {
 	uint64_t present;
-	struct str uid;
+	struct str kind, name, uid;
 	bool controller;
 };
 
@@ -28,6 +28,7 @@ struct wire_meta {
 	int64_t creation_us, deletion_us; /* deletion_us: WIRE_META_DELETION tells whether */
 	/* Below: only in types whose table names them. */
 	struct wire_list labels;         /* struct wire_pair */
+	struct wire_list annotations;    /* struct wire_pair */
 	struct wire_list owners;         /* struct wire_owner */
 	struct wire_list managed_fields; /* struct wire_managed_fields */
 };
@@ -86,9 +87,9 @@ extern const struct schema wire_list_meta_schema, wire_status_schema, wire_selec
 
 /*
  * Metadata as part of a type: alone, with labels, with owners and managed fields, with labels and
- * owners.
+ * owners, with annotations and owners.
  */
 extern const struct schema wire_meta_schema, wire_labelled_meta_schema, wire_owned_meta_schema,
-	wire_bound_meta_schema;
+	wire_bound_meta_schema, wire_claim_meta_schema;
 
 #endif

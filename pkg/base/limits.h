@@ -53,19 +53,21 @@
 #define LIMIT_RESOURCE_NAMES     1024               /* GPU resource names in the cluster */
 #define LIMIT_QUOTAS_PER_NAMESPACE \
 	64 /* GpuMemoryQuotas read of one namespace; further ones are refused */
-#define LIMIT_STATUS_RESOURCES   128 /* rows of status.resources[] */
-#define LIMIT_STATUS_NAMESPACES  256 /* names in a TenantQoS's status */
-#define LIMIT_DRY_RUN_ROWS       32  /* workloads in status.dryRun */
-#define LIMIT_PRODUCTS           64  /* spec.products[] */
-#define LIMIT_LABELS_PER_OBJECT  512 /* of a namespace; more are refused */
-#define LIMIT_LABEL_VALUE        63  /* what Kubernetes allows */
-#define LIMIT_PRIORITY_CLASSES   32  /* spec.priorityClasses[] of a TenantQoS */
-#define LIMIT_SELECTOR_VALUES    256 /* requirements and values of one namespaceSelector */
-#define LIMIT_TENANTS            10000
-#define LIMIT_DEVICES_PER_SLICE  128 /* DRA: what the API server allows */
-#define LIMIT_REQUESTS_PER_CLAIM 32  /* likewise */
-#define LIMIT_CLAIM_DEVICES      32  /* results of one allocation, likewise */
-#define LIMIT_TABLE_RESOURCES    256 /* resources[] of --config */
+#define LIMIT_STATUS_RESOURCES    128 /* rows of status.resources[] */
+#define LIMIT_STATUS_NAMESPACES   256 /* names in a TenantQoS's status */
+#define LIMIT_DRY_RUN_ROWS        32  /* workloads in status.dryRun */
+#define LIMIT_PRODUCTS            64  /* spec.products[] */
+#define LIMIT_LABELS_PER_OBJECT   512 /* of a namespace; more are refused */
+#define LIMIT_LABEL_VALUE         63  /* what Kubernetes allows */
+#define LIMIT_PRIORITY_CLASSES    32  /* spec.priorityClasses[] of a TenantQoS */
+#define LIMIT_SELECTOR_VALUES     256 /* requirements and values of one namespaceSelector */
+#define LIMIT_TENANTS             10000
+#define LIMIT_DEVICES_PER_SLICE   128 /* DRA: what the API server allows */
+#define LIMIT_REQUESTS_PER_CLAIM  32  /* likewise */
+#define LIMIT_CLAIM_DEVICES       32  /* results of one allocation, likewise */
+#define LIMIT_CHOICES_PER_REQUEST 32  /* of firstAvailable; the API server allows 8 */
+#define LIMIT_CLAIM_PODS          256 /* that a claim is reserved for: what the API server allows */
+#define LIMIT_TABLE_RESOURCES     256 /* resources[] of --config */
 
 /* What the program says */
 #define LIMIT_ERROR_MESSAGE 512

@@ -188,6 +188,44 @@ static int read_map(struct reader *r, struct decode_step *step, struct wire_list
 	return more;
 }
 
+static int read_known(struct reader *r, struct decode_step *step, const struct schema *schema,
+		      void *object);
+
+/* A message whose first field is the key, and whose second is what stands under it. */
+static int read_entry(struct reader *r, const struct schema *schema, struct str key, void *entry)
+{
+	struct decode_step *step = decode_enter(&r->decode);
+
+	if (!step)
+		return -1;
+	*(struct str *)decode_member(entry, &schema->fields[0]) = key;
+	decode_mark(schema, entry, &schema->fields[0]);
+	*step = (struct decode_step){&schema->fields[1], DECODE_NO_INDEX};
+	if (read_known(r, step, schema, entry) < 0)
+		return -1;
+	decode_leave(&r->decode);
+	return 0;
+}
+
+static int read_entries(struct reader *r, struct decode_step *step, struct wire_list *list)
+{
+	const struct schema *schema = step->field->schema;
+	struct str key;
+	int more;
+
+	if (json_pull_object(&r->pull, r->decode.err) < 0)
+		return -1;
+	while ((more = json_pull_key(&r->pull, &key, r->decode.err)) > 0) {
+		void *entry = decode_append(&r->decode, step, list, schema->size);
+
+		if (!entry)
+			return -1;
+		if (read_entry(r, schema, key, entry) < 0)
+			return -1;
+	}
+	return more;
+}
+
 static int read_field(struct reader *r, struct decode_step *step, void *member)
 {
 	switch (step->field->kind) {
@@ -209,6 +247,8 @@ static int read_field(struct reader *r, struct decode_step *step, void *member)
 	case FIELD_MAP:
 	case FIELD_QUANTITIES:
 		return read_map(r, step, member);
+	case FIELD_ENTRIES:
+		return read_entries(r, step, member);
 	case FIELD_QUANTITY:
 		return read_quantity(r, member);
 	case FIELD_TIME:

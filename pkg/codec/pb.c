@@ -335,6 +335,7 @@ static int read_field(struct decode *d, struct decode_step *step, const struct p
 	case FIELD_MESSAGES:
 	case FIELD_MAP:
 	case FIELD_QUANTITIES:
+	case FIELD_ENTRIES:
 		return read_element(d, step, value->bytes, member);
 	case FIELD_QUANTITY:
 		return read_quantity(d, value->bytes, member);

@@ -41,6 +41,7 @@ static struct place place_of(const struct field *field)
 	case FIELD_MESSAGES:
 	case FIELD_MAP:
 	case FIELD_QUANTITIES:
+	case FIELD_ENTRIES:
 		return (struct place){sizeof(struct wire_list), _Alignof(struct wire_list)};
 	case FIELD_STRING:
 	case FIELD_BYTES:
@@ -51,16 +52,28 @@ static struct place place_of(const struct field *field)
 	return (struct place){sizeof(struct str), _Alignof(struct str)};
 }
 
+static bool is_entry(const struct schema *schema)
+{
+	const struct field *fields = schema->fields;
+
+	return schema->n_fields == 2 && fields[0].kind == FIELD_STRING && fields[0].tag == 1 &&
+	       fields[1].tag == 2;
+}
+
 /* What is wrong with a field by itself, or NULL. */
 static const char *field_problem(const struct schema *schema, const struct field *field)
 {
-	bool wants_schema = field->kind == FIELD_MESSAGE || field->kind == FIELD_MESSAGES;
+	bool entries = field->kind == FIELD_ENTRIES;
+	bool wants_schema =
+		entries || field->kind == FIELD_MESSAGE || field->kind == FIELD_MESSAGES;
 	struct place place;
 
 	if (field->tag > LARGEST_TAG)
 		return "has no valid tag";
 	if (wants_schema != (field->schema != NULL))
 		return wants_schema ? "has no sub-schema" : "has a sub-schema";
+	if (entries && !is_entry(field->schema))
+		return "is a map of what is no key and value";
 	place = place_of(field);
 	if (field->offset < sizeof(uint64_t))
 		return "overlaps `present`";

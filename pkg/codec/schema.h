@@ -35,6 +35,8 @@ enum field_kind {
 	FIELD_QUANTITY,   /* struct str: its text (protobuf: message Quantity { string string = 1 })
 			   */
 	FIELD_QUANTITIES, /* struct wire_list of struct wire_pair: map<string, Quantity> */
+	FIELD_ENTRIES,    /* struct wire_list of the sub-schema's struct: map<string, anything>. Its
+			     fields are "key", a FIELD_STRING of tag 1, and "value", of tag 2 */
 	FIELD_TIME, /* int64_t µs since 1970: RFC 3339, or message { seconds = 1, nanos = 2 } */
 	FIELD_RAW,  /* struct str: the undecoded value (bytes of the field, or text of the value) */
 };
@@ -43,7 +45,7 @@ struct schema;
 
 struct field {
 	const char *name;            /* JSON key */
-	const struct schema *schema; /* of MESSAGE and MESSAGES, else NULL */
+	const struct schema *schema; /* of MESSAGE, MESSAGES, ENTRIES, else NULL */
 	uint32_t tag;                /* protobuf field number; 0 for a field that only JSON has */
 	uint32_t offset;
 	enum field_kind kind;

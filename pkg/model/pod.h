@@ -54,6 +54,8 @@ struct pod_facts {
 	enum pod_phase phase;
 	bool terminating;   /* deletionTimestamp is set: it still holds its devices */
 	int64_t created_us; /* real */
+	/* The ResourceClaim that the scheduler made for its extended resources; empty: none. */
+	struct str extended_claim;
 	const struct container_facts *containers; /* init containers and normal ones, in order */
 	size_t n_containers;
 	const struct device_ask *overhead; /* of the RuntimeClass */

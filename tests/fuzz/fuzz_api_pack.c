@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "api/pack.h"
+#include "api/pack_dra.h"
 #include "base/limits.h"
 #include "codec/json.h"
 #include "codec/pb.h"
@@ -18,6 +19,9 @@ union any_object {
 	struct wire_resource_quota resource_quota;
 	struct wire_limit_range limit_range;
 	struct wire_gpu_memory_quota quota;
+	struct wire_claim claim;
+	struct wire_slice slice;
+	struct wire_class class;
 };
 
 static void check(bool good)
@@ -124,6 +128,57 @@ static void pack_quota(const union any_object *object, struct arena *arena, stru
 	check_amounts(facts.spec.defaults, facts.spec.n_defaults);
 }
 
+static void pack_claim(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct claim_facts facts;
+
+	if (api_pack_claim(&object->claim, arena, &facts, err) < 0)
+		return;
+	check(facts.n_requests <= LIMIT_REQUESTS_PER_CLAIM && facts.n_pods <= LIMIT_CLAIM_PODS);
+	check(facts.n_devices <= LIMIT_CLAIM_DEVICES && facts.owner_uid.len <= LIMIT_NAME);
+	for (size_t i = 0; i < facts.n_requests; i++) {
+		const struct claim_request *request = &facts.requests[i];
+
+		check(request->n_choices > 0);
+		for (size_t k = 0; k < request->n_choices; k++)
+			check(request->choices[k].count > 0 &&
+			      request->choices[k].class.len <= LIMIT_NAME);
+	}
+	for (size_t i = 0; i < facts.n_devices; i++) {
+		int64_t consumed = facts.devices[i].consumed_memory;
+
+		check(consumed > 0 || consumed == AMOUNT_NONE);
+		check(facts.devices[i].pool.len <= LIMIT_NAME);
+	}
+}
+
+static void pack_slice(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct slice_facts facts;
+
+	if (api_pack_slice(&object->slice, arena, &facts, err) < 0)
+		return;
+	check(facts.n_devices <= LIMIT_DEVICES_PER_SLICE && facts.slice_count > 0);
+	for (size_t i = 0; i < facts.n_devices; i++) {
+		const struct slice_device *device = &facts.devices[i];
+
+		check(device->memory > 0 || device->memory == AMOUNT_UNKNOWN ||
+		      device->memory == AMOUNT_NONE);
+		check(device->type.len <= LIMIT_NAME && device->product.len <= LIMIT_NAME);
+	}
+}
+
+static void pack_class(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct class_facts facts;
+
+	(void)arena;
+	if (api_pack_class(&object->class, &facts, err) < 0)
+		return;
+	check(facts.driver.len <= LIMIT_NAME && facts.type.len <= LIMIT_NAME);
+	check(facts.extended_resource.len <= LIMIT_INTERNED_STRING);
+}
+
 static const struct {
 	const struct schema *schema;
 	void (*pack)(const union any_object *object, struct arena *arena, struct error *err);
@@ -134,6 +189,9 @@ static const struct {
 	{&wire_resource_quota_schema, pack_resource_quota},
 	{&wire_limit_range_schema, pack_limit_range},
 	{&wire_gpu_memory_quota_schema, pack_quota},
+	{&wire_claim_schema, pack_claim},
+	{&wire_slice_schema, pack_slice},
+	{&wire_class_schema, pack_class},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

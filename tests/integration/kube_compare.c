@@ -131,6 +131,7 @@ static void compare_field(const struct field *field, const char *path, const voi
 		break;
 	case FIELD_STRINGS:
 	case FIELD_MESSAGES:
+	case FIELD_ENTRIES:
 		compare_list(field, path, a, b);
 		break;
 	}

@@ -70,7 +70,7 @@ static bool lists_equal(const struct field *field, const void *a, const void *b,
 		return false;
 	if (field->kind == FIELD_STRINGS)
 		return strings_equal(&left, &right);
-	if (field->kind == FIELD_MESSAGES)
+	if (field->kind == FIELD_MESSAGES || field->kind == FIELD_ENTRIES)
 		return messages_equal(field->schema, &left, &right, difference);
 	return pairs_equal(&left, &right);
 }
@@ -98,6 +98,7 @@ static bool members_equal(const struct field *field, const void *a, const void *
 	case FIELD_MESSAGES:
 	case FIELD_MAP:
 	case FIELD_QUANTITIES:
+	case FIELD_ENTRIES:
 		break;
 	}
 	return lists_equal(field, a, b, difference);

@@ -11,9 +11,19 @@
 #include "base/macros.h"
 
 static const struct api_type *const types[] = {
-	&api_pods,         &api_nodes,           &api_namespaces,        &api_resource_quotas,
-	&api_limit_ranges, &api_leases,          &api_gpu_memory_quotas, &api_events,
-	&api_tenants,      &api_policy_bindings,
+	&api_pods,
+	&api_nodes,
+	&api_namespaces,
+	&api_resource_quotas,
+	&api_limit_ranges,
+	&api_leases,
+	&api_gpu_memory_quotas,
+	&api_events,
+	&api_resource_claims,
+	&api_resource_slices,
+	&api_device_classes,
+	&api_tenants,
+	&api_policy_bindings,
 };
 
 static void every_table_can_be_decoded_into(void **state)

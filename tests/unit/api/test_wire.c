@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "api/type.h"
+#include "api/wire_dra.h"
 #include "api/wire_tenant.h"
 #include "base/limits.h"
 #include "base/macros.h"
@@ -35,6 +36,9 @@ static const struct {
 	{"limitrange.", &wire_limit_range_schema, sizeof(struct wire_limit_range), 2},
 	{"binding.", &wire_binding_schema, sizeof(struct wire_binding), 3},
 	{"lease.", &wire_lease_schema, sizeof(struct wire_lease), 1},
+	{"resourceclaim.", &wire_claim_schema, sizeof(struct wire_claim), 8},
+	{"resourceslice.", &wire_slice_schema, sizeof(struct wire_slice), 6},
+	{"deviceclass.", &wire_class_schema, sizeof(struct wire_class), 3},
 	{"status.", &wire_status_schema, sizeof(struct wire_status), 3},
 };
 
@@ -47,6 +51,9 @@ union any_object {
 	struct wire_limit_range limit_range;
 	struct wire_binding binding;
 	struct wire_lease lease;
+	struct wire_claim claim;
+	struct wire_slice slice;
+	struct wire_class class;
 	struct wire_status status;
 };
 
@@ -123,7 +130,7 @@ static void note_used(const struct schema *schema, const void *object, struct bu
 		buf_printf(used, " %s.%s ", schema->name, field->name);
 		if (field->kind == FIELD_MESSAGE)
 			note_used(field->schema, member, used);
-		if (field->kind != FIELD_MESSAGES)
+		if (field->kind != FIELD_MESSAGES && field->kind != FIELD_ENTRIES)
 			continue;
 		memcpy(&list, member, sizeof(list));
 		for (k = 0; k < list.len; k++)
@@ -157,6 +164,7 @@ static void recordings_have_every_field(void **state)
 		{"pod.terminating", &wire_pod_schema},
 		{"pod.deployment-vllm", &wire_pod_schema},
 		{"pod.overhead", &wire_pod_schema},
+		{"pod.extended-claim", &wire_pod_schema},
 		{"node.h100", &wire_node_schema},
 		{"namespace.managed", &wire_namespace_schema},
 		{"resourcequota.ours", &wire_resource_quota_schema},
@@ -166,6 +174,15 @@ static void recordings_have_every_field(void **state)
 		{"binding.foreign", &wire_binding_schema},
 		{"limitrange.edited", &wire_limit_range_schema},
 		{"lease.held", &wire_lease_schema},
+		{"resourceclaim.exact", &wire_claim_schema},
+		{"resourceclaim.first", &wire_claim_schema},
+		{"resourceclaim.part", &wire_claim_schema},
+		{"resourceclaim.admin", &wire_claim_schema},
+		{"resourceclaim.extended", &wire_claim_schema},
+		{"resourceslice.dynamic", &wire_slice_schema},
+		{"resourceslice.scattered", &wire_slice_schema},
+		{"resourceslice.shared", &wire_slice_schema},
+		{"deviceclass.gpu.nvidia.com", &wire_class_schema},
 		{"status.conflict", &wire_status_schema},
 		{"status.timeout", &wire_status_schema},
 	};

@@ -23,7 +23,8 @@ struct sample {
 	int64_t big, time_us;
 	struct sample_leaf leaf;
 	struct wire_list strings, leaves, map, quantities;
-	struct wire_list nested; /* of struct sample_nest */
+	struct wire_list entries; /* of struct sample_entry */
+	struct wire_list nested;  /* of struct sample_nest */
 };
 
 enum {
@@ -41,6 +42,14 @@ enum {
 	SAMPLE_TIME,
 	SAMPLE_RAW,
 	SAMPLE_NESTED,
+	SAMPLE_ENTRIES,
+};
+
+/* One entry of a map of messages. */
+struct sample_entry {
+	uint64_t present;
+	struct str key;
+	struct sample_leaf value;
 };
 
 /* A type that contains itself: input decides how deep. */
@@ -56,6 +65,13 @@ static const struct field sample_leaf_fields[] = {
 
 static const struct schema sample_leaf_schema =
 	SCHEMA("Leaf", struct sample_leaf, sample_leaf_fields);
+
+static const struct field sample_entry_fields[] = {
+	FIELD(struct sample_entry, key, "key", 1, FIELD_STRING),
+	FIELD_SUB(struct sample_entry, value, "value", 2, FIELD_MESSAGE, &sample_leaf_schema),
+};
+static const struct schema sample_entry_schema =
+	SCHEMA("Entry", struct sample_entry, sample_entry_fields);
 
 static const struct schema sample_nest_schema;
 static const struct field sample_nest_fields[] = {
@@ -79,6 +95,7 @@ static const struct field sample_fields[] = {
 	FIELD(struct sample, time_us, "time", 12, FIELD_TIME),
 	FIELD(struct sample, raw, "raw", 13, FIELD_RAW),
 	FIELD_SUB(struct sample, nested, "nested", 14, FIELD_MESSAGES, &sample_nest_schema),
+	FIELD_SUB(struct sample, entries, "entries", 15, FIELD_ENTRIES, &sample_entry_schema),
 };
 
 static const struct schema sample_schema = SCHEMA("Sample", struct sample, sample_fields);

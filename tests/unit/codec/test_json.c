@@ -124,6 +124,23 @@ static void reads_lists_maps_and_messages(void **state)
 	assert_int_equal(f->sample.time_us, 2000001);
 }
 
+static void reads_maps_of_messages(void **state)
+{
+	struct fixture *f = *state;
+	const struct sample_entry *entries;
+
+	decode(f, STR("{\"entries\":{\"k\":{\"name\":\"n\",\"count\":7,\"other\":[1]},"
+		      "\"l\":null,\"m\":{}}}"));
+	entries = f->sample.entries.items;
+	assert_int_equal(f->sample.entries.len, 3);
+	assert_str(entries[0].key, "k");
+	assert_str(entries[0].value.name, "n");
+	assert_int_equal(entries[0].value.count, 7);
+	assert_str(entries[1].key, "l");
+	assert_int_equal(entries[1].value.present, 0);
+	assert_str(entries[2].key, "m");
+}
+
 static void null_and_unknown_keys_leave_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -139,6 +156,10 @@ static void null_and_unknown_keys_leave_nothing(void **state)
 static const struct malformed {
 	const char *what, *text, *message;
 } malformed[] = {
+	{"a map's value of a wrong type", "{\"entries\":{\"k\":{\"count\":\"7\"}}}",
+	 "Sample: entries[0].value.count: expected a number at byte 25"},
+	{"a map that is a list", "{\"entries\":[]}",
+	 "Sample: entries: expected an object at byte 11"},
 	{"nothing", "", "Sample: truncated: expected an object at byte 0"},
 	{"no object", "[]", "Sample: expected an object at byte 0"},
 	{"no object but null", "null", "Sample: expected an object at byte 0"},
@@ -408,6 +429,7 @@ int main(void)
 		test(text_without_escapes_points_into_the_input),
 		test(escapes_are_undone),
 		test(reads_lists_maps_and_messages),
+		test(reads_maps_of_messages),
 		test(null_and_unknown_keys_leave_nothing),
 		test(names_the_place_of_what_is_malformed),
 		test(base64_has_every_length),

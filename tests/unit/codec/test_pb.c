@@ -147,6 +147,23 @@ static void reads_maps_and_quantities(void **state)
 	assert_str(value, "0");
 }
 
+static void reads_maps_of_messages(void **state)
+{
+	struct fixture *f = *state;
+	const struct sample_entry *entries;
+
+	pb_out_bytes(&f->out, 15, STR("\x0a\x01k\x12\x05\x0a\x01n\x10\x07"));
+	pb_out_bytes(&f->out, 15, STR("\x0a\x01l"));
+	decode(f, buf_str(&f->out));
+	entries = f->sample.entries.items;
+	assert_int_equal(f->sample.entries.len, 2);
+	assert_str(entries[0].key, "k");
+	assert_str(entries[0].value.name, "n");
+	assert_int_equal(entries[0].value.count, 7);
+	assert_str(entries[1].key, "l");
+	assert_int_equal(entries[1].value.present, 0);
+}
+
 static void an_empty_time_is_absent_and_the_epoch_is_not(void **state)
 {
 	struct fixture *f = *state;
@@ -429,6 +446,7 @@ int main(void)
 		test(text_points_into_the_input),
 		test(reads_lists_and_messages),
 		test(reads_maps_and_quantities),
+		test(reads_maps_of_messages),
 		test(an_empty_time_is_absent_and_the_epoch_is_not),
 		test(later_values_replace_and_messages_merge),
 		test(skips_what_the_table_does_not_name),

@@ -36,6 +36,8 @@ static const struct bad {
 	 1},
 	{"is not aligned", TABLE({.name = "odd", .tag = 1, .offset = 12, .kind = FIELD_INT64}), 1},
 	{"has no sub-schema", TABLE(FIELD(struct thing, name, "name", 1, FIELD_MESSAGES)), 1},
+	{"is a map of what is no key and value",
+	 TABLE(FIELD_SUB(struct thing, name, "name", 1, FIELD_ENTRIES, &leaf)), 1},
 	{"has a sub-schema", TABLE(FIELD_SUB(struct thing, name, "name", 1, FIELD_STRING, &leaf)),
 	 1},
 	{"has no valid tag", TABLE(FIELD(struct thing, name, "name", 1u << 29, FIELD_STRING)), 1},
