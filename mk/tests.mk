@@ -153,8 +153,9 @@ test: ## everything: installs what it needs, builds, runs all suites
 		$(call have-suite,lib) $(call have-suite,callgrind) $(call have-suite,integration) \
 		$(call have-suite,e2e)
 
-soak: ## the same suites with full counts; takes hours
+soak: ## the same suites with full counts, and the oldest Kubernetes; takes hours
 	+@GPUQOS_SOAK=1 $(sub-make) test
+	+@GPUQOS_K8S=v1.34 $(sub-make) e2e
 
 bench: ## the benchmark table
 	$(build-release)
