@@ -62,6 +62,7 @@
 #define LIMIT_PRIORITY_CLASSES    32  /* spec.priorityClasses[] of a TenantQoS */
 #define LIMIT_SELECTOR_VALUES     256 /* requirements and values of one namespaceSelector */
 #define LIMIT_TENANTS             10000
+#define LIMIT_SELECTING_TENANTS   64  /* that select one namespace; the oldest count */
 #define LIMIT_DEVICES_PER_SLICE   128 /* DRA: what the API server allows */
 #define LIMIT_REQUESTS_PER_CLAIM  32  /* likewise */
 #define LIMIT_CLAIM_DEVICES       32  /* results of one allocation, likewise */

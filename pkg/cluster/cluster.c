@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all kinds share: life and death of the cluster, deletes and replaces by kind, and the queue
- * of namespaces to be looked at.
+ * What all kinds share: life and death of the cluster, deletes and replaces by kind.
  */
 #include "cluster/cluster.h"
 
@@ -22,11 +21,18 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->quotas, sizeof(struct quota_record));
 	for (int i = 0; i < OWNED_COUNT; i++)
 		table_init(&cluster->owned[i], sizeof(struct owned_record));
+	table_init(&cluster->tenants, sizeof(struct tenant_record));
+	table_init(&cluster->claims, sizeof(struct claim_cell));
+	table_init(&cluster->bindings, sizeof(struct binding_record));
+	table_init(&cluster->evictions, sizeof(struct eviction_record));
 	table_init(&cluster->offers, sizeof(struct offer_cell));
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
 	table_init(&cluster->uses, sizeof(struct use_record));
 	buf_init(&cluster->scratch, LIMIT_WATCH_FRAME);
+	buf_init(&cluster->scratch_selector, LIMIT_WATCH_FRAME);
 	cluster->dirty_first = cluster->dirty_last = cluster->taken = TABLE_NONE;
+	cluster->dirty_tenant_first = cluster->dirty_tenant_last = TABLE_NONE;
+	cluster->taken_tenant = TABLE_NONE;
 	return cluster;
 }
 
@@ -39,6 +45,17 @@ static void free_packed(struct cluster *cluster)
 		for (uint32_t h = table_next(&cluster->owned[i], 0); h != TABLE_NONE;
 		     h = table_next(&cluster->owned[i], h + 1))
 			mem_free(owned_at(cluster, i, h)->bytes);
+	for (uint32_t h = table_next(&cluster->namespaces, 0); h != TABLE_NONE;
+	     h = table_next(&cluster->namespaces, h + 1))
+		mem_free(namespace_at(cluster, h)->labels);
+	for (uint32_t h = table_next(&cluster->tenants, 0); h != TABLE_NONE;
+	     h = table_next(&cluster->tenants, h + 1)) {
+		mem_free(tenant_at(cluster, h)->bytes);
+		mem_free(tenant_at(cluster, h)->selector);
+	}
+	for (uint32_t h = table_next(&cluster->bindings, 0); h != TABLE_NONE;
+	     h = table_next(&cluster->bindings, h + 1))
+		mem_free(binding_at(cluster, h)->bytes);
 }
 
 void cluster_free(struct cluster *cluster)
@@ -54,14 +71,22 @@ void cluster_free(struct cluster *cluster)
 	table_clear(&cluster->quotas);
 	for (int i = 0; i < OWNED_COUNT; i++)
 		table_clear(&cluster->owned[i]);
+	table_clear(&cluster->tenants);
+	table_clear(&cluster->claims);
+	table_clear(&cluster->bindings);
+	table_clear(&cluster->evictions);
 	table_clear(&cluster->offers);
 	table_clear(&cluster->kinds);
 	table_clear(&cluster->uses);
 	map_clear(&cluster->pods_by_name);
 	map_clear(&cluster->nodes_by_name);
 	map_clear(&cluster->namespaces_by_name);
+	map_clear(&cluster->tenants_by_name);
 	map_clear(&cluster->kinds_by_value);
+	mem_free(cluster->selectors.entries);
 	buf_clear(&cluster->scratch);
+	buf_clear(&cluster->scratch_selector);
+	arena_clear(&cluster->scratch_arena);
 	intern_free(cluster->intern);
 	mem_free(cluster);
 }
@@ -77,6 +102,8 @@ static const char *kind_name(enum cluster_kind kind)
 		[CLUSTER_QUOTAS] = "GpuMemoryQuota",
 		[CLUSTER_RESOURCE_QUOTAS] = "ResourceQuota",
 		[CLUSTER_LIMIT_RANGES] = "LimitRange",
+		[CLUSTER_TENANTS] = "TenantQoS",
+		[CLUSTER_BINDINGS] = "ValidatingAdmissionPolicyBinding",
 	};
 
 	return names[kind];
@@ -133,6 +160,12 @@ static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint3
 	case CLUSTER_LIMIT_RANGES:
 		owned_remove(cluster, OWNED_LIMIT_RANGE, handle);
 		break;
+	case CLUSTER_TENANTS:
+		tenant_gone(cluster, handle);
+		break;
+	case CLUSTER_BINDINGS:
+		binding_remove(cluster, handle);
+		break;
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -162,6 +195,12 @@ void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str 
 	case CLUSTER_LIMIT_RANGES:
 		handle = owned_find(cluster, OWNED_LIMIT_RANGE, namespace, name);
 		break;
+	case CLUSTER_TENANTS:
+		handle = tenant_find(cluster, name);
+		break;
+	case CLUSTER_BINDINGS:
+		handle = binding_find(cluster, name);
+		break;
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -187,6 +226,8 @@ static struct population population_of(const struct cluster *cluster, enum clust
 					     offsetof(struct owned_record, epoch)},
 		[CLUSTER_LIMIT_RANGES] = {&cluster->owned[OWNED_LIMIT_RANGE],
 					  offsetof(struct owned_record, epoch)},
+		[CLUSTER_TENANTS] = {&cluster->tenants, offsetof(struct tenant_record, epoch)},
+		[CLUSTER_BINDINGS] = {&cluster->bindings, offsetof(struct binding_record, epoch)},
 	};
 
 	return of[kind];
@@ -227,54 +268,4 @@ void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind)
 			remove_record(cluster, kind, handle);
 	}
 	replace_is_over(cluster, kind);
-}
-
-/* --- the queue of namespaces */
-
-void cluster_mark_dirty(struct cluster *cluster, uint32_t namespace)
-{
-	struct namespace_record *record;
-
-	if (!table_has(&cluster->namespaces, namespace))
-		return;
-	record = namespace_at(cluster, namespace);
-	if (record->dirty)
-		return;
-	record->dirty = true;
-	record->dirty_next = TABLE_NONE;
-	if (cluster->dirty_last == TABLE_NONE)
-		cluster->dirty_first = namespace;
-	else
-		namespace_at(cluster, cluster->dirty_last)->dirty_next = namespace;
-	cluster->dirty_last = namespace;
-}
-
-void cluster_mark_all_dirty(struct cluster *cluster)
-{
-	for (uint32_t ns = table_next(&cluster->namespaces, 0); ns != TABLE_NONE;
-	     ns = table_next(&cluster->namespaces, ns + 1))
-		cluster_mark_dirty(cluster, ns);
-}
-
-bool cluster_take_dirty(struct cluster *cluster, uint32_t *ret_namespace)
-{
-	uint32_t last = cluster->taken, namespace;
-	struct namespace_record *record;
-
-	cluster->taken = TABLE_NONE;
-	if (last != TABLE_NONE)
-		namespace_release(cluster, last);
-	prices_refresh(cluster);
-	namespace = cluster->dirty_first;
-	if (namespace == TABLE_NONE)
-		return false;
-	record = namespace_at(cluster, namespace);
-	cluster->dirty_first = record->dirty_next;
-	if (cluster->dirty_first == TABLE_NONE)
-		cluster->dirty_last = TABLE_NONE;
-	record->dirty = false;
-	ledger_refresh(cluster, namespace);
-	cluster->taken = namespace;
-	*ret_namespace = namespace;
-	return true;
 }

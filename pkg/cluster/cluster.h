@@ -8,6 +8,7 @@
 #include "model/node.h"
 #include "model/observed.h"
 #include "model/pod.h"
+#include "model/tenant.h"
 
 /*
  * The one truth in memory: what the API server was last seen to hold, reduced to what decisions
@@ -35,6 +36,8 @@ enum cluster_kind {
 	CLUSTER_QUOTAS,
 	CLUSTER_RESOURCE_QUOTAS,
 	CLUSTER_LIMIT_RANGES,
+	CLUSTER_TENANTS,
+	CLUSTER_BINDINGS,
 	CLUSTER_KIND_COUNT
 };
 
@@ -59,8 +62,13 @@ int cluster_apply_limit_range(struct cluster *cluster, const struct limit_range_
 			      struct error *err);
 int cluster_apply_namespace(struct cluster *cluster, const struct namespace_facts *facts,
 			    struct error *err);
+int cluster_apply_tenant(struct cluster *cluster, const struct tenant_facts *facts,
+			 struct error *err);
+/* Only those of TENANT_BINDINGS are kept. */
+int cluster_apply_binding(struct cluster *cluster, const struct binding_facts *facts,
+			  struct error *err);
 
-/* The object is gone. @namespace is empty for nodes and namespaces. Unknown names are ignored. */
+/* The object is gone. @namespace is empty for kinds without one. Unknown names are ignored. */
 void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
 		    struct str name);
 
@@ -81,6 +89,27 @@ void cluster_abort_replace(struct cluster *cluster, enum cluster_kind kind);
 bool cluster_take_dirty(struct cluster *cluster, uint32_t *ret_namespace);
 void cluster_mark_dirty(struct cluster *cluster, uint32_t namespace); /* unknown ones are ignored */
 void cluster_mark_all_dirty(struct cluster *cluster);
+
+/*
+ * Tenants likewise: one is dirty when its TenantQoS or its bindings changed, or something of its
+ * namespaces that its decision reads. Whoever takes all dirty tenants and then all dirty namespaces
+ * has what follows from an event. Marking takes a time that does not grow with anything.
+ *
+ * A namespace belongs to the oldest TenantQoS, ties by name, that selects it and is not being
+ * deleted. Changes of selectors take effect here, in cluster_take_dirty() and in cluster_refresh():
+ * all namespaces are looked at once, however many selectors changed.
+ */
+bool cluster_take_dirty_tenant(struct cluster *cluster, uint32_t *ret_tenant);
+void cluster_mark_tenant_dirty(struct cluster *cluster, uint32_t tenant);
+
+/*
+ * releaseOn: Terminal. Takes pods of the namespace that are stuck terminating on a node that is not
+ * ready, or gone, out of its sums once their time is over, and puts back those whose node came
+ * back; applied before a view is gathered. @ret_next_us: real, when time alone will change
+ * something; TIME_NEVER.
+ */
+void cluster_release(struct cluster *cluster, uint32_t namespace, int64_t now_real_us,
+		     int64_t *ret_next_us);
 
 struct recount {
 	uint32_t namespaces; /* looked at */

@@ -37,6 +37,26 @@ static inline struct owned_record *owned_at(const struct cluster *cluster, int w
 	return (struct owned_record *)table_at(&cluster->owned[which], owned);
 }
 
+static inline struct tenant_record *tenant_at(const struct cluster *cluster, uint32_t tenant)
+{
+	return (struct tenant_record *)table_at(&cluster->tenants, tenant);
+}
+
+static inline struct claim_cell *claim_at(const struct cluster *cluster, uint32_t claim)
+{
+	return (struct claim_cell *)table_at(&cluster->claims, claim);
+}
+
+static inline struct binding_record *binding_at(const struct cluster *cluster, uint32_t binding)
+{
+	return (struct binding_record *)table_at(&cluster->bindings, binding);
+}
+
+static inline struct eviction_record *eviction_at(const struct cluster *cluster, uint32_t eviction)
+{
+	return (struct eviction_record *)table_at(&cluster->evictions, eviction);
+}
+
 static inline struct use_record *use_at(const struct cluster *cluster, uint32_t use)
 {
 	return (struct use_record *)table_at(&cluster->uses, use);
@@ -66,6 +86,14 @@ int refuse(struct cluster *cluster, enum cluster_kind kind, struct str namespace
 int check_names(struct str namespace, struct str name, struct error *err);
 /* Whether what is observed under @resource_version is older than @seen. */
 bool is_older(uint64_t resource_version, uint64_t seen);
+
+/* The namespace alone, not its tenant: what changed is nothing that the tenant's decision reads. */
+void mark_namespace(struct cluster *cluster, uint32_t namespace);
+
+/* --- names.c: of nodes, namespaces and tenants */
+uint32_t name_find(const struct cluster *cluster, enum cluster_kind kind, struct str name);
+void name_insert(struct cluster *cluster, enum cluster_kind kind, uint32_t handle);
+void name_remove(struct cluster *cluster, enum cluster_kind kind, uint32_t handle);
 
 /* --- namespaces.c */
 uint32_t namespace_get(struct cluster *cluster, struct str name); /* makes one where needed */
@@ -99,6 +127,15 @@ void prices_clear(struct cluster *cluster);
 /* Takes an entry out of, and puts it into, the sums of its namespace, where these are current. */
 void ledger_remove(struct cluster *cluster, uint32_t pod);
 void ledger_add(struct cluster *cluster, uint32_t pod);
+/* What a pod is counted under: rows of the price list, each once; at most LIMIT_RESOURCES_PER_POD.
+ */
+struct pod_row {
+	uint32_t row;
+	int64_t count;
+};
+
+size_t ledger_rows(const struct cluster *cluster, const struct pod_record *pod,
+		   struct pod_row *ret_rows);
 /* Adds a namespace up anew where prices have changed since. */
 void ledger_refresh(struct cluster *cluster, uint32_t namespace);
 void ledger_forget(struct cluster *cluster, struct namespace_record *namespace);
@@ -109,6 +146,38 @@ void quota_remove(struct cluster *cluster, uint32_t quota);
 uint32_t owned_find(const struct cluster *cluster, int which, struct str namespace,
 		    struct str name);
 void owned_remove(struct cluster *cluster, int which, uint32_t owned);
+
+/* The oldest that is not being deleted, or TABLE_NONE. */
+uint32_t quota_governing(const struct cluster *cluster, uint32_t namespace);
+/* Brings up to date what a ResourceQuota's amounts stand for. */
+void owned_reprice(struct cluster *cluster, uint32_t namespace);
+
+/* --- tenants.c */
+uint32_t tenant_find(const struct cluster *cluster, struct str name);
+void tenant_gone(struct cluster *cluster, uint32_t tenant);
+void tenant_release(struct cluster *cluster, uint32_t tenant); /* when nothing is known of it */
+uint32_t binding_find(const struct cluster *cluster, struct str name);
+void binding_remove(struct cluster *cluster, uint32_t binding);
+/* A grant is for one quota: another that governs has been granted nothing yet. */
+/* What its tenant decided for it; before that, what the status of its quota says. */
+struct tenant_grant grant_of(const struct cluster *cluster, uint32_t namespace);
+void grant_follow(struct cluster *cluster, uint32_t namespace);
+
+/* --- membership.c */
+
+/* Gives every namespace to its tenant, where selectors changed. */
+void membership_refresh(struct cluster *cluster);
+/* Gives one whose labels changed to its tenant. */
+void membership_resolve(struct cluster *cluster, uint32_t namespace);
+/* Takes all namespaces from a tenant. */
+void membership_end(struct cluster *cluster, uint32_t tenant);
+
+/* --- release.c, holders.c */
+
+/* Marks a pod's namespace where the pod may come to be released, or be charged again. */
+void release_concerns(struct cluster *cluster, const struct pod_record *pod);
+/* Of a pod that is seen to go, or is another. */
+void eviction_forget(struct cluster *cluster, struct pod_record *pod);
 
 static inline bool pod_finished(const struct pod_record *pod)
 {

@@ -21,7 +21,7 @@ struct part {
 		int64_t count, bytes;
 	} rows[LIMIT_RESOURCES_PER_POD];
 	size_t n_rows;
-	bool live;
+	bool live, released;
 };
 
 /* --- a pod's part */
@@ -123,9 +123,20 @@ static struct part part_of(const struct cluster *cluster, const struct pod_recor
 	part.bytes = part.unpriced = 0;
 	part.n_rows = 0;
 	part.live = pod->node != TABLE_NONE;
+	part.released = pod->released;
 	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next)
 		add_cell(cluster, pod, vectors_cell(&cluster->vectors, cell), &part);
 	return part;
+}
+
+size_t ledger_rows(const struct cluster *cluster, const struct pod_record *pod,
+		   struct pod_row *ret_rows)
+{
+	struct part part = part_of(cluster, pod);
+
+	for (size_t i = 0; i < part.n_rows; i++)
+		ret_rows[i] = (struct pod_row){part.rows[i].row, part.rows[i].count};
+	return part.n_rows;
 }
 
 /* --- sums */
@@ -174,6 +185,11 @@ static void use_change(struct cluster *cluster, struct sums *sums, const struct 
 static void sums_change(struct cluster *cluster, struct sums *sums, const struct part *part,
 			int sign)
 {
+	if (part->released) {
+		sums->released += (wide_sum)part->bytes * sign;
+		sums->released_pods += (uint32_t)sign;
+		return;
+	}
 	sums->used += (wide_sum)part->bytes * sign;
 	if (part->live)
 		sums->live += (wide_sum)part->bytes * sign;
@@ -259,6 +275,7 @@ void ledger_refresh(struct cluster *cluster, uint32_t namespace)
 {
 	struct namespace_record *record = namespace_at(cluster, namespace);
 
+	owned_reprice(cluster, namespace);
 	if (record->price_version == cluster->price_version)
 		return;
 	sums_clear(cluster, &record->sums);
@@ -308,8 +325,9 @@ static int64_t drift_between(const struct cluster *cluster, const struct sums *a
 {
 	int64_t drift = saturating_add(distance(a->used, b->used), distance(a->live, b->live));
 
-	if (drift == 0 &&
-	    (a->unpriced != b->unpriced || a->pods != b->pods || !uses_equal(cluster, a, b)))
+	drift = saturating_add(drift, distance(a->released, b->released));
+	if (drift == 0 && (a->released_pods != b->released_pods || a->unpriced != b->unpriced ||
+			   a->pods != b->pods || !uses_equal(cluster, a, b)))
 		drift = 1;
 	return drift;
 }

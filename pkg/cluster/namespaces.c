@@ -4,26 +4,13 @@
  * was seen: watches of different kinds are not in step.
  */
 #include "base/limits.h"
+#include "base/mem.h"
 #include "cluster/internal.h"
-
-static bool name_equals(const void *context, uint32_t handle, const void *key)
-{
-	return namespace_at(context, handle)->name == *(const uint32_t *)key;
-}
-
-static uint32_t name_hash(const struct cluster *cluster, uint32_t name)
-{
-	return (uint32_t)hash_u64_pair(&cluster->key, name, CLUSTER_NAMESPACES);
-}
+#include "cluster/pack.h"
 
 uint32_t namespace_find(const struct cluster *cluster, struct str name)
 {
-	uint32_t handle = intern_find(cluster->intern, name);
-
-	if (handle == INTERN_NONE)
-		return TABLE_NONE;
-	return map_find(&cluster->namespaces_by_name, name_hash(cluster, handle), name_equals,
-			cluster, &handle);
+	return name_find(cluster, CLUSTER_NAMESPACES, name);
 }
 
 uint32_t namespace_get(struct cluster *cluster, struct str name)
@@ -38,10 +25,12 @@ uint32_t namespace_get(struct cluster *cluster, struct str name)
 	record->name = intern_ref(cluster->intern, name);
 	record->sums.first_use = TABLE_NONE;
 	record->price_version = cluster->price_version;
-	record->first_pod = record->first_quota = TABLE_NONE;
+	record->first_pod = record->first_quota = record->granted_quota = TABLE_NONE;
+	record->tenant = record->member_next = record->member_prev = TABLE_NONE;
+	record->first_claim = TABLE_NONE;
 	for (int i = 0; i < OWNED_COUNT; i++)
 		record->owned[i] = TABLE_NONE;
-	map_insert(&cluster->namespaces_by_name, name_hash(cluster, record->name), namespace);
+	name_insert(cluster, CLUSTER_NAMESPACES, namespace);
 	return namespace;
 }
 
@@ -63,10 +52,16 @@ void namespace_release(struct cluster *cluster, uint32_t namespace)
 	if (!is_empty(record) || record->dirty || namespace == cluster->taken)
 		return;
 	ledger_forget(cluster, record);
-	map_remove(&cluster->namespaces_by_name, name_hash(cluster, record->name), namespace);
+	name_remove(cluster, CLUSTER_NAMESPACES, namespace);
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->uid);
+	intern_unref(cluster->intern, record->tenant_label);
 	table_remove(&cluster->namespaces, namespace);
+}
+
+static struct str labels_of(const struct namespace_record *record)
+{
+	return (struct str){record->labels, record->labels_len};
 }
 
 /* Whether decisions would see a difference. */
@@ -75,18 +70,73 @@ static bool is_same(const struct cluster *cluster, const struct namespace_record
 {
 	return record->exists && record->managed == facts->managed &&
 	       record->terminating == facts->terminating &&
-	       str_equal(intern_str(cluster->intern, record->uid), facts->uid);
+	       str_equal(intern_str(cluster->intern, record->uid), facts->uid) &&
+	       str_equal(intern_str(cluster->intern, record->tenant_label), facts->tenant);
+}
+
+static void set_text(struct cluster *cluster, uint32_t *text, struct str s)
+{
+	uint32_t old = *text;
+
+	*text = intern_ref(cluster->intern, s);
+	intern_unref(cluster->intern, old);
+}
+
+static void set_labels(struct cluster *cluster, struct namespace_record *record, struct str packed)
+{
+	cluster->packed_bytes[CLUSTER_NAMESPACES] += packed.len - record->labels_len;
+	mem_free(record->labels);
+	record->labels = packed.len > 0 ? pack_copy(packed) : NULL;
+	record->labels_len = packed.len;
+}
+
+/* The labels that were packed into scratch say whose the namespace is. */
+static void update(struct cluster *cluster, uint32_t namespace, const struct namespace_facts *facts)
+{
+	struct namespace_record *record = namespace_at(cluster, namespace);
+	struct str packed = buf_str(&cluster->scratch);
+	bool appeared = !record->exists;
+
+	if (!is_same(cluster, record, facts)) {
+		set_text(cluster, &record->uid, facts->uid);
+		set_text(cluster, &record->tenant_label, facts->tenant);
+		record->exists = true;
+		record->managed = facts->managed;
+		record->terminating = facts->terminating;
+		mark_namespace(cluster, namespace);
+	}
+	if (!appeared && str_equal(packed, labels_of(record)))
+		return;
+	set_labels(cluster, record, packed);
+	membership_resolve(cluster, namespace);
+}
+
+static int check(const struct namespace_facts *facts, struct error *err)
+{
+	if (facts->uid.len > LIMIT_NAME || facts->tenant.len > LIMIT_NAME)
+		return error_set(err, ERROR_LIMIT, "its uid or tenant is too long");
+	if (facts->n_labels > LIMIT_LABELS_PER_OBJECT)
+		return error_set(err, ERROR_LIMIT, "it has more than %d labels",
+				 LIMIT_LABELS_PER_OBJECT);
+	return 0;
 }
 
 static int apply(struct cluster *cluster, const struct namespace_facts *facts, struct error *err)
 {
 	struct namespace_record *record;
-	uint32_t namespace, uid;
+	uint32_t namespace;
 
 	if (check_names(STR_NONE, facts->name, err) < 0)
 		return -1;
-	if (facts->uid.len > LIMIT_NAME)
-		return error_set(err, ERROR_LIMIT, "its uid is too long");
+	namespace = namespace_find(cluster, facts->name);
+	if (namespace != TABLE_NONE)
+		namespace_at(cluster, namespace)->epoch = cluster->epochs[CLUSTER_NAMESPACES];
+	if (check(facts, err) < 0)
+		return -1;
+	buf_reset(&cluster->scratch);
+	pack_labels(facts->labels, facts->n_labels, &cluster->scratch);
+	if (cluster->scratch.overflowed)
+		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_WATCH_FRAME);
 	namespace = namespace_get(cluster, facts->name);
 	record = namespace_at(cluster, namespace);
 	record->epoch = cluster->epochs[CLUSTER_NAMESPACES];
@@ -94,15 +144,7 @@ static int apply(struct cluster *cluster, const struct namespace_facts *facts, s
 	    str_equal(intern_str(cluster->intern, record->uid), facts->uid))
 		return 0;
 	record->resource_version = facts->resource_version;
-	if (is_same(cluster, record, facts))
-		return 0;
-	uid = intern_ref(cluster->intern, facts->uid);
-	intern_unref(cluster->intern, record->uid);
-	record->uid = uid;
-	record->exists = true;
-	record->managed = facts->managed;
-	record->terminating = facts->terminating;
-	cluster_mark_dirty(cluster, namespace);
+	update(cluster, namespace, facts);
 	return 0;
 }
 
@@ -120,9 +162,11 @@ void namespace_gone(struct cluster *cluster, uint32_t namespace)
 
 	if (!record->exists)
 		return;
-	intern_unref(cluster->intern, record->uid);
-	record->uid = INTERN_EMPTY;
+	set_text(cluster, &record->uid, STR_NONE);
+	set_text(cluster, &record->tenant_label, STR_NONE);
+	set_labels(cluster, record, STR_NONE);
 	record->resource_version = 0;
 	record->exists = record->managed = record->terminating = false;
-	cluster_mark_dirty(cluster, namespace);
+	membership_resolve(cluster, namespace);
+	mark_namespace(cluster, namespace);
 }

@@ -13,24 +13,9 @@ struct kinds {
 	size_t len;
 };
 
-static bool name_equals(const void *context, uint32_t handle, const void *key)
-{
-	return node_at(context, handle)->name == *(const uint32_t *)key;
-}
-
-static uint32_t name_hash(const struct cluster *cluster, uint32_t name)
-{
-	return (uint32_t)hash_u64_pair(&cluster->key, name, CLUSTER_NODES);
-}
-
 uint32_t node_find(const struct cluster *cluster, struct str name)
 {
-	uint32_t handle = intern_find(cluster->intern, name);
-
-	if (handle == INTERN_NONE)
-		return TABLE_NONE;
-	return map_find(&cluster->nodes_by_name, name_hash(cluster, handle), name_equals, cluster,
-			&handle);
+	return name_find(cluster, CLUSTER_NODES, name);
 }
 
 uint32_t node_get(struct cluster *cluster, struct str name)
@@ -44,7 +29,7 @@ uint32_t node_get(struct cluster *cluster, struct str name)
 	record = node_at(cluster, node);
 	record->name = intern_ref(cluster->intern, name);
 	record->first_pod = record->first_offer = TABLE_NONE;
-	map_insert(&cluster->nodes_by_name, name_hash(cluster, record->name), node);
+	name_insert(cluster, CLUSTER_NODES, node);
 	return node;
 }
 
@@ -54,7 +39,7 @@ void node_release(struct cluster *cluster, uint32_t node)
 
 	if (record->exists || record->first_pod != TABLE_NONE)
 		return;
-	map_remove(&cluster->nodes_by_name, name_hash(cluster, record->name), node);
+	name_remove(cluster, CLUSTER_NODES, node);
 	intern_unref(cluster->intern, record->name);
 	table_remove(&cluster->nodes, node);
 }
@@ -158,6 +143,21 @@ static void offers_change(struct cluster *cluster, uint32_t node, const struct k
 	}
 }
 
+/* Whether a node is there decides about pods that are stuck on it. */
+static void readiness_change(struct cluster *cluster, uint32_t node, bool exists, uint8_t ready)
+{
+	struct node_record *record = node_at(cluster, node);
+	bool same = record->exists == exists && record->ready == ready;
+
+	record->exists = exists;
+	record->ready = ready;
+	if (same)
+		return;
+	for (uint32_t pod = record->first_pod; pod != TABLE_NONE;
+	     pod = pod_at(cluster, pod)->node_next)
+		release_concerns(cluster, pod_at(cluster, pod));
+}
+
 /* --- the object */
 
 static int apply(struct cluster *cluster, const struct node_facts *facts, struct error *err)
@@ -182,7 +182,7 @@ static int apply(struct cluster *cluster, const struct node_facts *facts, struct
 		return -1;
 	node = node_get(cluster, facts->name);
 	record = node_at(cluster, node);
-	record->exists = true;
+	readiness_change(cluster, node, true, (uint8_t)facts->ready);
 	record->uid = uid;
 	record->resource_version = facts->resource_version;
 	record->epoch = cluster->epochs[CLUSTER_NODES];
@@ -207,7 +207,7 @@ void node_gone(struct cluster *cluster, uint32_t node)
 {
 	static const struct kinds none = {.len = 0};
 
-	node_at(cluster, node)->exists = false;
+	readiness_change(cluster, node, false, NODE_READY_UNKNOWN);
 	if (node_at(cluster, node)->first_offer != TABLE_NONE)
 		offers_change(cluster, node, &none);
 	node_release(cluster, node);

@@ -3,10 +3,13 @@
  * The ResourceQuota and the LimitRange that are ours, at most one of each in a namespace. Others
  * are not looked at.
  */
+#include "base/checked.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "cluster/internal.h"
 #include "cluster/pack.h"
+#include "cluster/tenants.h"
+#include "model/resource.h"
 
 static const enum cluster_kind kinds[OWNED_COUNT] = {
 	[OWNED_RESOURCE_QUOTA] = CLUSTER_RESOURCE_QUOTAS,
@@ -34,6 +37,15 @@ uint32_t owned_find(const struct cluster *cluster, int which, struct str namespa
 	return namespace_at(cluster, ns)->owned[which];
 }
 
+/* No decision about a tenant reads a LimitRange. */
+static void mark_changed(struct cluster *cluster, int which, uint32_t ns)
+{
+	if (which == OWNED_RESOURCE_QUOTA)
+		cluster_mark_dirty(cluster, ns);
+	else
+		mark_namespace(cluster, ns);
+}
+
 void owned_remove(struct cluster *cluster, int which, uint32_t owned)
 {
 	struct owned_record *record = owned_at(cluster, which, owned);
@@ -43,7 +55,7 @@ void owned_remove(struct cluster *cluster, int which, uint32_t owned)
 	mem_free(record->bytes);
 	table_remove(&cluster->owned[which], owned);
 	namespace_at(cluster, ns)->owned[which] = TABLE_NONE;
-	cluster_mark_dirty(cluster, ns);
+	mark_changed(cluster, which, ns);
 }
 
 static bool is_outdated(const struct cluster *cluster, uint32_t owned, const struct object *object)
@@ -97,24 +109,127 @@ static int store(struct cluster *cluster, const struct object *object, uint32_t 
 	mem_free(record->bytes);
 	record->bytes = pack_copy(packed);
 	record->len = packed.len;
-	cluster_mark_dirty(cluster, record->namespace);
+	mark_changed(cluster, object->which, record->namespace);
 	return 0;
 }
 
 /* --- ResourceQuota */
 
-static bool status_shows_spec(struct str bytes)
+static bool all_whole(const struct price_list *slice)
+{
+	for (size_t i = 0; i < slice->n_rows; i++)
+		if (slice->rows[i].sharing != DEVICE_WHOLE)
+			return false;
+	return slice->n_rows > 0;
+}
+
+/* The most that @amounts stand for, where that is more. Of units that nobody prices nothing is
+ * known: no pod with such a one can be charged. */
+static void raise_to(const struct cluster *cluster, const struct resource_amount *amounts, size_t n,
+		     struct enforced *enforced)
+{
+	struct price_list prices = prices_of(cluster);
+
+	for (size_t i = 0; i < n; i++) {
+		struct str name = amounts[i].resource;
+		uint32_t resource = intern_find(cluster->intern, name);
+		struct price_list slice = price_of(&prices, resource);
+		int64_t unit = price_smallest(&prices, resource, resource_memory_by_name(name));
+
+		if (unit != AMOUNT_UNKNOWN)
+			enforced->bytes =
+				MAX(enforced->bytes, saturating_mul(amounts[i].count, unit));
+		if (all_whole(&slice))
+			enforced->gpus = MAX(enforced->gpus, amounts[i].count);
+	}
+}
+
+static bool shows_spec(const struct resource_quota_facts *facts)
+{
+	bool shows = facts->n_hard == facts->n_status_hard;
+
+	for (size_t i = 0; shows && i < facts->n_hard; i++)
+		shows = facts->hard[i].count == facts->status_hard[i].count &&
+			str_equal(facts->hard[i].resource, facts->status_hard[i].resource);
+	return shows;
+}
+
+/* What its amounts stand for by the prices of now; returns whether its status shows its spec. */
+static bool examine(struct cluster *cluster, struct owned_record *record)
 {
 	struct resource_quota_facts facts;
 	struct arena arena = {0};
-	bool shows =
-		unpack_resource_quota(bytes, &arena, &facts) && facts.n_hard == facts.n_status_hard;
+	bool shows = false;
 
-	for (size_t i = 0; shows && i < facts.n_hard; i++)
-		shows = facts.hard[i].count == facts.status_hard[i].count &&
-			str_equal(facts.hard[i].resource, facts.status_hard[i].resource);
+	record->enforced = (struct enforced){0};
+	record->price_version = cluster->price_version;
+	if (unpack_resource_quota((struct str){record->bytes, record->len}, &arena, &facts)) {
+		raise_to(cluster, facts.hard, facts.n_hard, &record->enforced);
+		raise_to(cluster, facts.status_hard, facts.n_status_hard, &record->enforced);
+		shows = shows_spec(&facts);
+	}
 	arena_clear(&arena);
 	return shows;
+}
+
+void owned_reprice(struct cluster *cluster, uint32_t namespace)
+{
+	uint32_t owned = namespace_at(cluster, namespace)->owned[OWNED_RESOURCE_QUOTA];
+	struct owned_record *record;
+
+	if (owned == TABLE_NONE)
+		return;
+	record = owned_at(cluster, OWNED_RESOURCE_QUOTA, owned);
+	if (record->price_version != cluster->price_version)
+		(void)examine(cluster, record);
+}
+
+/* --- what was sent */
+
+static void forget_sent(struct cluster *cluster, uint32_t namespace)
+{
+	struct namespace_record *record = namespace_at(cluster, namespace);
+
+	record->sent = (struct enforced){0};
+	record->sent_version = 0;
+	cluster_mark_dirty(cluster, namespace);
+}
+
+/* The watch shows the write, or what came after it. */
+static void settle_sent(struct cluster *cluster, uint32_t namespace)
+{
+	const struct namespace_record *record = namespace_at(cluster, namespace);
+	uint32_t owned = record->owned[OWNED_RESOURCE_QUOTA];
+
+	if (record->sent_version == 0 || owned == TABLE_NONE)
+		return;
+	if (owned_at(cluster, OWNED_RESOURCE_QUOTA, owned)->resource_version >=
+	    record->sent_version)
+		forget_sent(cluster, namespace);
+}
+
+void cluster_note_sent(struct cluster *cluster, uint32_t namespace,
+		       const struct resource_amount *hard, size_t n_hard)
+{
+	struct namespace_record *record;
+
+	if (!table_has(&cluster->namespaces, namespace))
+		return;
+	record = namespace_at(cluster, namespace);
+	record->sent_version = 0;
+	raise_to(cluster, hard, n_hard, &record->sent);
+}
+
+void cluster_note_answered(struct cluster *cluster, uint32_t namespace, uint64_t version)
+{
+	if (!table_has(&cluster->namespaces, namespace))
+		return;
+	if (version == 0) {
+		forget_sent(cluster, namespace);
+		return;
+	}
+	namespace_at(cluster, namespace)->sent_version = version;
+	settle_sent(cluster, namespace);
 }
 
 int cluster_apply_resource_quota(struct cluster *cluster, const struct resource_quota_facts *facts,
@@ -134,7 +249,8 @@ int cluster_apply_resource_quota(struct cluster *cluster, const struct resource_
 	if (owned == TABLE_NONE)
 		return 0;
 	record = owned_at(cluster, OWNED_RESOURCE_QUOTA, owned);
-	if (status_shows_spec((struct str){record->bytes, record->len}))
+	settle_sent(cluster, record->namespace);
+	if (examine(cluster, record))
 		record->differs_since_us = 0;
 	else if (record->differs_since_us == 0)
 		record->differs_since_us = MAX(now_us, 1);

@@ -1,151 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Integers in eight bytes, texts as length, bytes and a zero byte, lists as length and elements.
- * The order of fields is that of the functions below; writer and reader of each stand together.
+ * The small objects of a namespace. The order of fields is that of the functions below; writer and
+ * reader of each stand together.
  */
 #include "cluster/pack.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/macros.h"
-#include "base/mem.h"
-
-static void put_int(struct buf *buf, int64_t value)
-{
-	buf_add(buf, &value, sizeof(value));
-}
-
-static void put_str(struct buf *buf, struct str s)
-{
-	put_int(buf, (int64_t)s.len);
-	buf_add(buf, s.data, s.len);
-	buf_add_char(buf, '\0');
-}
-
-static void put_amounts(struct buf *buf, const struct resource_amount *amounts, size_t n)
-{
-	CLEANUP(mem_free) struct resource_amount *sorted = mem_alloc_array(n, sizeof(*sorted));
-
-	if (n > 0)
-		memcpy(sorted, amounts, n * sizeof(*sorted));
-	if (n > 1)
-		qsort(sorted, n, sizeof(*sorted), resource_amount_compare);
-	put_int(buf, (int64_t)n);
-	for (size_t i = 0; i < n; i++) {
-		put_int(buf, sorted[i].count);
-		put_str(buf, sorted[i].resource);
-	}
-}
-
-struct reader {
-	struct str rest;
-	struct arena *arena; /* borrowed */
-	bool full;           /* the arena is */
-};
-
-static int64_t get_int(struct reader *reader)
-{
-	int64_t value;
-
-	assert(reader->rest.len >= sizeof(value));
-	memcpy(&value, reader->rest.data, sizeof(value));
-	reader->rest = str_skip(reader->rest, sizeof(value));
-	return value;
-}
-
-static struct str get_str(struct reader *reader)
-{
-	size_t len = (size_t)get_int(reader);
-	struct str s = {reader->rest.data, len};
-
-	assert(reader->rest.len > len);
-	reader->rest = str_skip(reader->rest, len + 1);
-	return s;
-}
-
-/* NULL, and the reader marked, when the arena is full. */
-static void *get_memory(struct reader *reader, size_t n, size_t size)
-{
-	void *memory = reader->full ? NULL : arena_alloc(reader->arena, n * size);
-
-	reader->full = !memory;
-	return memory;
-}
-
-static const struct resource_amount *get_amounts(struct reader *reader, size_t *ret_len)
-{
-	size_t n = (size_t)get_int(reader);
-	struct resource_amount *amounts = get_memory(reader, n, sizeof(*amounts));
-
-	for (size_t i = 0; i < n; i++) {
-		struct resource_amount amount = {.count = get_int(reader)};
-
-		amount.resource = get_str(reader);
-		if (amounts)
-			amounts[i] = amount;
-	}
-	*ret_len = n;
-	return amounts;
-}
-
-char *pack_copy(struct str bytes)
-{
-	char *copy = mem_realloc_array(NULL, bytes.len, 1);
-
-	memcpy(copy, bytes.data, bytes.len);
-	return copy;
-}
+#include "cluster/pack_io.h"
 
 /* --- GpuMemoryQuota */
 
-static void put_spec(struct buf *buf, const struct quota_spec *spec)
+static void put_products(struct buf *buf, const struct product_cap *products, size_t n)
 {
-	put_int(buf, spec->gpu_memory);
-	put_int(buf, spec->gpus);
-	put_int(buf, spec->pod_gpu_memory);
-	put_int(buf, spec->pod_gpus);
-	put_amounts(buf, spec->caps, spec->n_caps);
-	put_amounts(buf, spec->defaults, spec->n_defaults);
+	pack_put_int(buf, (int64_t)n);
+	for (size_t i = 0; i < n; i++) {
+		pack_put_str(buf, products[i].product);
+		pack_put_int(buf, products[i].gpu_memory);
+		pack_put_int(buf, products[i].gpus);
+	}
 }
 
-static void get_spec(struct reader *reader, struct quota_spec *spec)
+static const struct product_cap *get_products(struct pack_reader *reader, size_t *ret_len)
 {
-	spec->gpu_memory = get_int(reader);
-	spec->gpus = get_int(reader);
-	spec->pod_gpu_memory = get_int(reader);
-	spec->pod_gpus = get_int(reader);
-	spec->caps = get_amounts(reader, &spec->n_caps);
-	spec->defaults = get_amounts(reader, &spec->n_defaults);
+	size_t n = (size_t)pack_get_int(reader);
+	struct product_cap *products = pack_get_memory(reader, n, sizeof(*products));
+
+	for (size_t i = 0; i < n; i++) {
+		struct product_cap product = {.product = pack_get_str(reader)};
+
+		product.gpu_memory = pack_get_int(reader);
+		product.gpus = pack_get_int(reader);
+		if (products)
+			products[i] = product;
+	}
+	*ret_len = n;
+	return products;
+}
+
+static void put_spec(struct buf *buf, const struct quota_spec *spec)
+{
+	pack_put_int(buf, spec->gpu_memory);
+	pack_put_int(buf, spec->gpus);
+	pack_put_int(buf, spec->pod_gpu_memory);
+	pack_put_int(buf, spec->pod_gpus);
+	pack_put_amounts(buf, spec->caps, spec->n_caps);
+	pack_put_amounts(buf, spec->defaults, spec->n_defaults);
+	put_products(buf, spec->products, spec->n_products);
+	pack_put_int(buf, spec->borrow_limit);
+	pack_put_int(buf, (int64_t)spec->on_shrink);
+	pack_put_int(buf, spec->shrink_deadline_us);
+	pack_put_int(buf, spec->release_terminal);
+	pack_put_int(buf, spec->terminal_timeout_us);
+	pack_put_int(buf, spec->dry_run);
+}
+
+static void get_spec(struct pack_reader *reader, struct quota_spec *spec)
+{
+	spec->gpu_memory = pack_get_int(reader);
+	spec->gpus = pack_get_int(reader);
+	spec->pod_gpu_memory = pack_get_int(reader);
+	spec->pod_gpus = pack_get_int(reader);
+	spec->caps = pack_get_amounts(reader, &spec->n_caps);
+	spec->defaults = pack_get_amounts(reader, &spec->n_defaults);
+	spec->products = get_products(reader, &spec->n_products);
+	spec->borrow_limit = pack_get_int(reader);
+	spec->on_shrink = (enum shrink_policy)pack_get_int(reader);
+	spec->shrink_deadline_us = pack_get_int(reader);
+	spec->release_terminal = pack_get_int(reader) != 0;
+	spec->terminal_timeout_us = pack_get_int(reader);
+	spec->dry_run = pack_get_int(reader) != 0;
 }
 
 static void put_rows(struct buf *buf, const struct quota_row *rows, size_t n)
 {
-	put_int(buf, (int64_t)n);
+	pack_put_int(buf, (int64_t)n);
 	for (size_t i = 0; i < n; i++) {
-		put_str(buf, rows[i].resource);
-		put_str(buf, rows[i].product);
-		put_int(buf, rows[i].unit_memory);
-		put_int(buf, rows[i].used);
-		put_int(buf, rows[i].hard);
-		put_int(buf, (int64_t)rows[i].sharing);
+		pack_put_str(buf, rows[i].resource);
+		pack_put_str(buf, rows[i].product);
+		pack_put_int(buf, rows[i].unit_memory);
+		pack_put_int(buf, rows[i].used);
+		pack_put_int(buf, rows[i].hard);
+		pack_put_int(buf, (int64_t)rows[i].sharing);
 	}
 }
 
-static const struct quota_row *get_rows(struct reader *reader, size_t *ret_len)
+static const struct quota_row *get_rows(struct pack_reader *reader, size_t *ret_len)
 {
-	size_t n = (size_t)get_int(reader);
-	struct quota_row *rows = get_memory(reader, n, sizeof(*rows));
+	size_t n = (size_t)pack_get_int(reader);
+	struct quota_row *rows = pack_get_memory(reader, n, sizeof(*rows));
 
 	for (size_t i = 0; i < n; i++) {
-		struct quota_row row = {.resource = get_str(reader)};
+		struct quota_row row = {.resource = pack_get_str(reader)};
 
-		row.product = get_str(reader);
-		row.unit_memory = get_int(reader);
-		row.used = get_int(reader);
-		row.hard = get_int(reader);
-		row.sharing = (enum device_sharing)get_int(reader);
+		row.product = pack_get_str(reader);
+		row.unit_memory = pack_get_int(reader);
+		row.used = pack_get_int(reader);
+		row.hard = pack_get_int(reader);
+		row.sharing = (enum device_sharing)pack_get_int(reader);
 		if (rows)
 			rows[i] = row;
 	}
@@ -153,24 +103,39 @@ static const struct quota_row *get_rows(struct reader *reader, size_t *ret_len)
 	return rows;
 }
 
-static void put_condition(struct buf *buf, const struct condition *condition)
+static void put_dry_run(struct buf *buf, const struct dry_run_status *status)
 {
-	put_int(buf, (int64_t)condition->status);
-	put_int(buf, (int64_t)condition->reason);
-	put_int(buf, condition->since_us);
-	put_str(buf, (struct str){condition->message,
-				  strnlen(condition->message, sizeof(condition->message) - 1)});
+	pack_put_int(buf, status->since_us);
+	pack_put_int(buf, status->through_us);
+	pack_put_int(buf, status->refused);
+	pack_put_int(buf, (int64_t)status->n_rows);
+	for (size_t i = 0; i < status->n_rows; i++) {
+		pack_put_str(buf, status->rows[i].kind);
+		pack_put_str(buf, status->rows[i].name);
+		pack_put_int(buf, status->rows[i].pods);
+		pack_put_int(buf, status->rows[i].gpu_memory);
+	}
 }
 
-static void get_condition(struct reader *reader, struct condition *condition)
+static void get_dry_run(struct pack_reader *reader, struct dry_run_status *status)
 {
-	struct str message;
+	struct dry_run_row *rows;
 
-	condition->status = (enum condition_status)get_int(reader);
-	condition->reason = (enum quota_reason)get_int(reader);
-	condition->since_us = get_int(reader);
-	message = get_str(reader);
-	memcpy(condition->message, message.data, message.len + 1);
+	status->since_us = pack_get_int(reader);
+	status->through_us = pack_get_int(reader);
+	status->refused = pack_get_int(reader);
+	status->n_rows = (size_t)pack_get_int(reader);
+	rows = pack_get_memory(reader, status->n_rows, sizeof(*rows));
+	for (size_t i = 0; i < status->n_rows; i++) {
+		struct dry_run_row row = {.kind = pack_get_str(reader)};
+
+		row.name = pack_get_str(reader);
+		row.pods = pack_get_int(reader);
+		row.gpu_memory = pack_get_int(reader);
+		if (rows)
+			rows[i] = row;
+	}
+	status->rows = rows;
 }
 
 /* The integers of a status, in order. */
@@ -187,10 +152,13 @@ static size_t status_integers(struct quota_status *status, int64_t **ret_integer
 	ret_integers[n++] = &status->gpus_used;
 	ret_integers[n++] = &status->used_percent;
 	ret_integers[n++] = &status->pods;
+	ret_integers[n++] = &status->granted;
+	ret_integers[n++] = &status->released;
+	ret_integers[n++] = &status->released_pods;
 	return n;
 }
 
-#define STATUS_INTEGERS 9
+#define STATUS_INTEGERS 12
 
 static void put_status(struct buf *buf, const struct quota_status *facts)
 {
@@ -199,53 +167,57 @@ static void put_status(struct buf *buf, const struct quota_status *facts)
 	size_t n = status_integers(&status, integers);
 
 	for (size_t i = 0; i < n; i++)
-		put_int(buf, *integers[i]);
+		pack_put_int(buf, *integers[i]);
+	pack_put_str(buf, status.tenant);
+	put_dry_run(buf, &status.dry_run);
 	put_rows(buf, status.rows, status.n_rows);
 	for (int i = 0; i < QUOTA_CONDITION_COUNT; i++)
-		put_condition(buf, &status.conditions[i]);
+		pack_put_condition(buf, &status.conditions[i]);
 }
 
-static void get_status(struct reader *reader, struct quota_status *status)
+static void get_status(struct pack_reader *reader, struct quota_status *status)
 {
 	int64_t *integers[STATUS_INTEGERS];
 	size_t n = status_integers(status, integers);
 
 	for (size_t i = 0; i < n; i++)
-		*integers[i] = get_int(reader);
+		*integers[i] = pack_get_int(reader);
+	status->tenant = pack_get_str(reader);
+	get_dry_run(reader, &status->dry_run);
 	status->rows = get_rows(reader, &status->n_rows);
 	for (int i = 0; i < QUOTA_CONDITION_COUNT; i++)
-		get_condition(reader, &status->conditions[i]);
+		pack_get_condition(reader, &status->conditions[i]);
 }
 
 void pack_quota(const struct quota_facts *facts, struct buf *ret_bytes)
 {
-	put_str(ret_bytes, facts->uid);
-	put_int(ret_bytes, facts->created_us);
-	put_int(ret_bytes, facts->generation);
-	put_int(ret_bytes, facts->terminating);
+	pack_put_str(ret_bytes, facts->uid);
+	pack_put_int(ret_bytes, facts->created_us);
+	pack_put_int(ret_bytes, facts->generation);
+	pack_put_int(ret_bytes, facts->terminating);
 	put_spec(ret_bytes, &facts->spec);
-	put_int(ret_bytes, facts->invalid != NULL);
-	put_str(ret_bytes, str_from(facts->invalid));
-	put_int(ret_bytes, facts->has_status);
+	pack_put_int(ret_bytes, facts->invalid != NULL);
+	pack_put_str(ret_bytes, str_from(facts->invalid));
+	pack_put_int(ret_bytes, facts->has_status);
 	if (facts->has_status)
 		put_status(ret_bytes, &facts->status);
 }
 
 bool unpack_quota(struct str bytes, struct arena *arena, struct quota_facts *ret_facts)
 {
-	struct reader reader = {bytes, arena, false};
+	struct pack_reader reader = {bytes, arena, false};
 	struct str invalid;
 	bool is_invalid;
 
-	*ret_facts = (struct quota_facts){.uid = get_str(&reader)};
-	ret_facts->created_us = get_int(&reader);
-	ret_facts->generation = get_int(&reader);
-	ret_facts->terminating = get_int(&reader) != 0;
+	*ret_facts = (struct quota_facts){.uid = pack_get_str(&reader)};
+	ret_facts->created_us = pack_get_int(&reader);
+	ret_facts->generation = pack_get_int(&reader);
+	ret_facts->terminating = pack_get_int(&reader) != 0;
 	get_spec(&reader, &ret_facts->spec);
-	is_invalid = get_int(&reader) != 0;
-	invalid = get_str(&reader);
+	is_invalid = pack_get_int(&reader) != 0;
+	invalid = pack_get_str(&reader);
 	ret_facts->invalid = is_invalid ? invalid.data : NULL;
-	ret_facts->has_status = get_int(&reader) != 0;
+	ret_facts->has_status = pack_get_int(&reader) != 0;
 	if (ret_facts->has_status)
 		get_status(&reader, &ret_facts->status);
 	return !reader.full;
@@ -253,56 +225,56 @@ bool unpack_quota(struct str bytes, struct arena *arena, struct quota_facts *ret
 
 struct str unpack_uid(struct str bytes)
 {
-	struct reader reader = {bytes, NULL, false};
+	struct pack_reader reader = {bytes, NULL, false};
 
-	return get_str(&reader);
+	return pack_get_str(&reader);
 }
 
 /* --- ResourceQuota, LimitRange */
 
 void pack_resource_quota(const struct resource_quota_facts *facts, struct buf *ret_bytes)
 {
-	put_str(ret_bytes, facts->uid);
-	put_str(ret_bytes, facts->owner_uid);
-	put_amounts(ret_bytes, facts->hard, facts->n_hard);
-	put_amounts(ret_bytes, facts->status_hard, facts->n_status_hard);
-	put_int(ret_bytes, facts->other_keys);
-	put_int(ret_bytes, facts->scoped);
-	put_str(ret_bytes, facts->foreign_manager);
+	pack_put_str(ret_bytes, facts->uid);
+	pack_put_str(ret_bytes, facts->owner_uid);
+	pack_put_amounts(ret_bytes, facts->hard, facts->n_hard);
+	pack_put_amounts(ret_bytes, facts->status_hard, facts->n_status_hard);
+	pack_put_int(ret_bytes, facts->other_keys);
+	pack_put_int(ret_bytes, facts->scoped);
+	pack_put_str(ret_bytes, facts->foreign_manager);
 }
 
 bool unpack_resource_quota(struct str bytes, struct arena *arena,
 			   struct resource_quota_facts *ret_facts)
 {
-	struct reader reader = {bytes, arena, false};
+	struct pack_reader reader = {bytes, arena, false};
 
-	*ret_facts = (struct resource_quota_facts){.uid = get_str(&reader)};
-	ret_facts->owner_uid = get_str(&reader);
-	ret_facts->hard = get_amounts(&reader, &ret_facts->n_hard);
-	ret_facts->status_hard = get_amounts(&reader, &ret_facts->n_status_hard);
-	ret_facts->other_keys = get_int(&reader) != 0;
-	ret_facts->scoped = get_int(&reader) != 0;
-	ret_facts->foreign_manager = get_str(&reader);
+	*ret_facts = (struct resource_quota_facts){.uid = pack_get_str(&reader)};
+	ret_facts->owner_uid = pack_get_str(&reader);
+	ret_facts->hard = pack_get_amounts(&reader, &ret_facts->n_hard);
+	ret_facts->status_hard = pack_get_amounts(&reader, &ret_facts->n_status_hard);
+	ret_facts->other_keys = pack_get_int(&reader) != 0;
+	ret_facts->scoped = pack_get_int(&reader) != 0;
+	ret_facts->foreign_manager = pack_get_str(&reader);
 	return !reader.full;
 }
 
 void pack_limit_range(const struct limit_range_facts *facts, struct buf *ret_bytes)
 {
-	put_str(ret_bytes, facts->uid);
-	put_str(ret_bytes, facts->owner_uid);
-	put_amounts(ret_bytes, facts->defaults, facts->n_defaults);
-	put_int(ret_bytes, facts->other_limits);
-	put_str(ret_bytes, facts->foreign_manager);
+	pack_put_str(ret_bytes, facts->uid);
+	pack_put_str(ret_bytes, facts->owner_uid);
+	pack_put_amounts(ret_bytes, facts->defaults, facts->n_defaults);
+	pack_put_int(ret_bytes, facts->other_limits);
+	pack_put_str(ret_bytes, facts->foreign_manager);
 }
 
 bool unpack_limit_range(struct str bytes, struct arena *arena, struct limit_range_facts *ret_facts)
 {
-	struct reader reader = {bytes, arena, false};
+	struct pack_reader reader = {bytes, arena, false};
 
-	*ret_facts = (struct limit_range_facts){.uid = get_str(&reader)};
-	ret_facts->owner_uid = get_str(&reader);
-	ret_facts->defaults = get_amounts(&reader, &ret_facts->n_defaults);
-	ret_facts->other_limits = get_int(&reader) != 0;
-	ret_facts->foreign_manager = get_str(&reader);
+	*ret_facts = (struct limit_range_facts){.uid = pack_get_str(&reader)};
+	ret_facts->owner_uid = pack_get_str(&reader);
+	ret_facts->defaults = pack_get_amounts(&reader, &ret_facts->n_defaults);
+	ret_facts->other_limits = pack_get_int(&reader) != 0;
+	ret_facts->foreign_manager = pack_get_str(&reader);
 	return !reader.full;
 }

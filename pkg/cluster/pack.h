@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "model/observed.h"
+#include "model/tenant.h"
 
 /*
  * The small objects as bytes: one block each, a few hundred bytes where the structs take thousands,
@@ -16,6 +17,10 @@
 void pack_quota(const struct quota_facts *facts, struct buf *ret_bytes);
 void pack_resource_quota(const struct resource_quota_facts *facts, struct buf *ret_bytes);
 void pack_limit_range(const struct limit_range_facts *facts, struct buf *ret_bytes);
+void pack_tenant(const struct tenant_facts *facts, struct buf *ret_bytes); /* but its selector */
+void pack_binding(const struct binding_facts *facts, struct buf *ret_bytes);
+void pack_selector(const struct label_selector *selector, struct buf *ret_bytes);
+void pack_labels(const struct label *labels, size_t n, struct buf *ret_bytes);
 
 /*
  * The reverse. Texts are borrowed from @bytes, arrays from @arena. False when the arena is full.
@@ -24,11 +29,16 @@ bool unpack_quota(struct str bytes, struct arena *arena, struct quota_facts *ret
 bool unpack_resource_quota(struct str bytes, struct arena *arena,
 			   struct resource_quota_facts *ret_facts);
 bool unpack_limit_range(struct str bytes, struct arena *arena, struct limit_range_facts *ret_facts);
+bool unpack_tenant(struct str bytes, struct arena *arena, struct tenant_facts *ret_facts);
+bool unpack_binding(struct str bytes, struct arena *arena, struct binding_facts *ret_facts);
+bool unpack_selector(struct str bytes, struct arena *arena, struct label_selector *ret_selector);
+bool unpack_labels(struct str bytes, struct arena *arena, const struct label **ret_labels,
+		   size_t *ret_len);
 
 /* A copy on the heap of what was packed; for mem_free(). */
 char *pack_copy(struct str bytes) MUST_CHECK;
 
-/* The uid alone: the first thing in a packed quota. Borrowed. */
+/* The uid alone: the first thing in all packed objects that have one. Borrowed. */
 struct str unpack_uid(struct str bytes);
 
 #endif

@@ -3,6 +3,8 @@
  * Pods that ask for a GPU. Each is in the list of its namespace and, when bound, of its node. Most
  * events of a pod change nothing that the ledger reads; those cost one look-up.
  */
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/limits.h"
 #include "cluster/internal.h"
@@ -95,6 +97,13 @@ static void unlink_from_node(struct cluster *cluster, uint32_t pod)
 	node_release(cluster, node);
 }
 
+/* Those that may come to be released are worth looking for (release.c). */
+static void count_terminating(struct cluster *cluster, const struct pod_record *record, int sign)
+{
+	if (record->terminating && !pod_finished(record))
+		namespace_at(cluster, record->namespace)->n_terminating += (uint32_t)sign;
+}
+
 /* --- coming and going */
 
 /* An entry that does not count yet: finished, without a vector. */
@@ -105,7 +114,7 @@ static uint32_t pod_add(struct cluster *cluster, const struct pod_facts *facts)
 
 	record->namespace = ns;
 	record->name = intern_ref(cluster->intern, facts->name);
-	record->node = record->vector = TABLE_NONE;
+	record->node = record->vector = record->eviction = TABLE_NONE;
 	record->node_next = record->node_prev = TABLE_NONE;
 	record->phase = POD_SUCCEEDED;
 	map_insert(&cluster->pods_by_name, key_hash(cluster, (struct pod_key){ns, record->name}),
@@ -119,6 +128,8 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 	struct pod_record *record = pod_at(cluster, pod);
 	struct pod_key key = {record->namespace, record->name};
 
+	eviction_forget(cluster, record);
+	count_terminating(cluster, record, -1);
 	if (!pod_finished(record)) {
 		ledger_remove(cluster, pod);
 		cluster_mark_dirty(cluster, key.namespace);
@@ -130,6 +141,7 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 		vectors_unref(&cluster->vectors, record->vector);
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->product);
+	intern_unref(cluster->intern, record->owner);
 	table_remove(&cluster->pods, pod);
 	namespace_release(cluster, key.namespace);
 }
@@ -188,24 +200,66 @@ static uint32_t seconds(int64_t us)
 	return s < 0 ? 0 : (uint32_t)MIN(s, (int64_t)UINT32_MAX);
 }
 
+/* "Deployment/chat" for its ReplicaSet "chat-5f9c7"; empty for none, or names out of all bounds. */
+static uint32_t owner_of(struct cluster *cluster, const struct pod_facts *facts)
+{
+	struct str kind = facts->owner_kind, name = facts->owner_name;
+	char text[LIMIT_INTERNED_STRING];
+	size_t tail = facts->template_hash.len + 1;
+
+	if (str_equal(kind, STR("ReplicaSet")) && tail > 1 && name.len > tail &&
+	    str_ends_with(name, facts->template_hash) && name.data[name.len - tail] == '-') {
+		kind = STR("Deployment");
+		name.len -= tail;
+	}
+	if (str_empty(kind) || kind.len + 1 + name.len > sizeof(text))
+		return INTERN_EMPTY;
+	memcpy(text, kind.data, kind.len);
+	text[kind.len] = '/';
+	memcpy(text + kind.len + 1, name.data, name.len);
+	return intern_ref(cluster->intern, (struct str){text, kind.len + 1 + name.len});
+}
+
+/* What it is beside what the ledger reads. */
+static void describe(struct cluster *cluster, struct pod_record *record,
+		     const struct pod_facts *facts)
+{
+	uint32_t owner = owner_of(cluster, facts);
+
+	intern_unref(cluster->intern, record->owner);
+	record->owner = owner;
+	record->uid = uid_from(&cluster->key, facts->uid);
+	record->resource_version = facts->resource_version;
+	record->created_s = seconds(facts->created_us);
+	record->deletion_s = seconds(facts->deletion_us);
+	record->terminating = facts->terminating;
+	record->epoch = cluster->epochs[CLUSTER_PODS];
+}
+
 static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
 		   const struct entry *entry)
 {
 	struct pod_record *record = pod_at(cluster, pod);
-	bool counted = !pod_finished(record), same = entry_is(record, entry);
+	bool counted = !pod_finished(record), leaving = record->terminating;
+	bool other = !uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
+	bool same =
+		entry_is(record, entry) && (!record->released || (!other && facts->terminating));
 
 	if (same) {
 		entry_clear(cluster, entry);
 	} else {
 		ledger_remove(cluster, pod);
+		record->released = false;
 		entry_set(cluster, pod, entry);
 	}
-	record->uid = uid_from(&cluster->key, facts->uid);
-	record->resource_version = facts->resource_version;
-	record->created_s = seconds(facts->created_us);
+	if (other || facts->terminating)
+		eviction_forget(cluster, record);
+	count_terminating(cluster, record, -1);
+	describe(cluster, record, facts);
 	record->phase = (uint8_t)facts->phase;
-	record->terminating = facts->terminating;
-	record->epoch = cluster->epochs[CLUSTER_PODS];
+	count_terminating(cluster, record, 1);
+	if (leaving != record->terminating)
+		release_concerns(cluster, record);
 	if (same)
 		return;
 	ledger_add(cluster, pod);

@@ -213,7 +213,8 @@ static void mark_concerned(struct cluster *cluster)
 	for (uint32_t ns = table_next(&cluster->namespaces, 0); ns != TABLE_NONE;
 	     ns = table_next(&cluster->namespaces, ns + 1))
 		if (namespace_at(cluster, ns)->n_pods > 0 ||
-		    namespace_at(cluster, ns)->n_quotas > 0)
+		    namespace_at(cluster, ns)->n_quotas > 0 ||
+		    namespace_at(cluster, ns)->tenant != TABLE_NONE)
 			cluster_mark_dirty(cluster, ns);
 }
 

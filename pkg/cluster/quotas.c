@@ -23,6 +23,15 @@ uint32_t quota_find(const struct cluster *cluster, struct str namespace, struct 
 	return quota;
 }
 
+uint32_t quota_governing(const struct cluster *cluster, uint32_t namespace)
+{
+	uint32_t quota = namespace_at(cluster, namespace)->first_quota;
+
+	while (quota != TABLE_NONE && quota_at(cluster, quota)->terminating)
+		quota = quota_at(cluster, quota)->next;
+	return quota;
+}
+
 static bool is_before(const struct cluster *cluster, int64_t created_us, struct str name,
 		      uint32_t other)
 {
@@ -68,7 +77,9 @@ void quota_remove(struct cluster *cluster, uint32_t quota)
 	cluster->packed_bytes[CLUSTER_QUOTAS] -= record->len;
 	mem_free(record->bytes);
 	intern_unref(cluster->intern, record->name);
+	intern_unref(cluster->intern, record->amounts.tenant);
 	table_remove(&cluster->quotas, quota);
+	grant_follow(cluster, ns);
 	cluster_mark_dirty(cluster, ns);
 }
 
@@ -114,6 +125,75 @@ static bool has_uid(const struct quota_record *record, struct str uid)
 	return str_equal(unpack_uid((struct str){record->bytes, record->len}), uid);
 }
 
+static struct quota_amounts amounts_of(struct cluster *cluster, const struct quota_facts *facts)
+{
+	struct quota_amounts amounts = {.invalid = facts->invalid != NULL};
+
+	amounts.limit_gpus = AMOUNT_NONE;
+	if (!amounts.invalid) {
+		amounts.limit = facts->spec.gpu_memory;
+		amounts.limit_gpus = facts->spec.gpus;
+		amounts.borrow_limit = facts->spec.borrow_limit;
+	}
+	if (facts->has_status) {
+		amounts.effective = facts->status.effective;
+		amounts.granted = facts->status.granted;
+		amounts.borrowed = facts->status.borrowed;
+		amounts.lent = facts->status.lent;
+		amounts.tenant = intern_ref(cluster->intern, facts->status.tenant);
+	}
+	return amounts;
+}
+
+static bool amounts_equal(const struct quota_amounts *a, const struct quota_amounts *b)
+{
+	return a->limit == b->limit && a->limit_gpus == b->limit_gpus &&
+	       a->borrow_limit == b->borrow_limit && a->effective == b->effective &&
+	       a->granted == b->granted && a->borrowed == b->borrowed && a->lent == b->lent &&
+	       a->tenant == b->tenant && a->invalid == b->invalid;
+}
+
+/* What decisions read without unpacking. */
+static void note_facts(struct cluster *cluster, uint32_t quota, const struct quota_facts *facts)
+{
+	struct quota_record *record = quota_at(cluster, quota);
+	const struct quota_spec *spec = &facts->spec;
+	struct quota_amounts amounts = amounts_of(cluster, facts);
+	bool same = amounts_equal(&amounts, &record->amounts) &&
+		    record->terminating == facts->terminating;
+
+	intern_unref(cluster->intern, record->amounts.tenant);
+	record->amounts = amounts;
+	record->terminating = facts->terminating;
+	record->terminal_timeout_us =
+		facts->invalid || !spec->release_terminal ? -1 : spec->terminal_timeout_us;
+	record->dry_run = !facts->invalid && spec->dry_run;
+	grant_follow(cluster, record->namespace);
+	if (!same)
+		cluster_mark_dirty(cluster, record->namespace);
+}
+
+static void place(struct cluster *cluster, uint32_t quota, const struct quota_facts *facts)
+{
+	struct quota_record *record = quota_at(cluster, quota);
+
+	if (record->created_us == facts->created_us)
+		return;
+	unlink_quota(cluster, quota);
+	record->created_us = facts->created_us;
+	link_quota(cluster, quota);
+	cluster_mark_dirty(cluster, record->namespace);
+}
+
+/* Another object of the same name: what the one before was granted is not its. */
+static void replace(struct cluster *cluster, uint32_t quota)
+{
+	struct namespace_record *ns = namespace_at(cluster, quota_at(cluster, quota)->namespace);
+
+	if (ns->granted_quota == quota)
+		ns->granted_quota = TABLE_NONE;
+}
+
 /* Keeps what was packed into scratch. */
 static void update(struct cluster *cluster, uint32_t quota, const struct quota_facts *facts)
 {
@@ -127,22 +207,18 @@ static void update(struct cluster *cluster, uint32_t quota, const struct quota_f
 		/* A status that is gone and one that cannot be read look alike: either is ours to
 		 * write, and whoever wrote may have made the one the other. */
 		if (written && !facts->has_status)
-			cluster_mark_dirty(cluster, record->namespace);
+			mark_namespace(cluster, record->namespace);
 		return;
 	}
-	if (record->created_us != facts->created_us) {
-		unlink_quota(cluster, quota);
-		record->created_us = facts->created_us;
-		link_quota(cluster, quota);
-	}
-	record->terminating = facts->terminating;
-	record->limit = facts->invalid ? 0 : facts->spec.gpu_memory;
-	record->effective = facts->has_status ? facts->status.effective : 0;
+	if (record->bytes && !has_uid(record, facts->uid))
+		replace(cluster, quota);
+	place(cluster, quota, facts);
+	note_facts(cluster, quota, facts);
 	cluster->packed_bytes[CLUSTER_QUOTAS] += packed.len - record->len;
 	mem_free(record->bytes);
 	record->bytes = pack_copy(packed);
 	record->len = packed.len;
-	cluster_mark_dirty(cluster, record->namespace);
+	mark_namespace(cluster, record->namespace);
 }
 
 static int apply(struct cluster *cluster, const struct quota_facts *facts, struct error *err)
@@ -162,6 +238,8 @@ static int apply(struct cluster *cluster, const struct quota_facts *facts, struc
 	}
 	buf_reset(&cluster->scratch);
 	pack_quota(facts, &cluster->scratch);
+	if (facts->has_status && facts->status.tenant.len > LIMIT_INTERNED_STRING)
+		return error_set(err, ERROR_LIMIT, "the name of its tenant is too long");
 	if (cluster->scratch.overflowed)
 		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_WATCH_FRAME);
 	if (quota == TABLE_NONE && quota_add(cluster, facts, &quota, err))

@@ -7,6 +7,7 @@
 #include "base/macros.h"
 #include "cluster/internal.h"
 #include "cluster/pack.h"
+#include "cluster/tenants.h"
 
 /* --- namespaces */
 
@@ -30,21 +31,11 @@ uint32_t cluster_namespace_next(const struct cluster *cluster, uint32_t from)
 	return table_next(&cluster->namespaces, from);
 }
 
-/* The oldest that is not being deleted. */
-static uint32_t governing_quota(const struct cluster *cluster, uint32_t namespace)
-{
-	uint32_t quota = namespace_at(cluster, namespace)->first_quota;
-
-	while (quota != TABLE_NONE && quota_at(cluster, quota)->terminating)
-		quota = quota_at(cluster, quota)->next;
-	return quota;
-}
-
 void cluster_namespace_view(const struct cluster *cluster, uint32_t namespace,
 			    struct namespace_view *ret_view)
 {
 	const struct namespace_record *record = namespace_at(cluster, namespace);
-	uint32_t governing = governing_quota(cluster, namespace);
+	uint32_t governing = quota_governing(cluster, namespace);
 
 	*ret_view = (struct namespace_view){
 		.name = intern_str(cluster->intern, record->name),
@@ -53,17 +44,19 @@ void cluster_namespace_view(const struct cluster *cluster, uint32_t namespace,
 		.managed = record->managed,
 		.terminating = record->terminating,
 		.resource_version = record->resource_version,
+		.tenant_label = intern_str(cluster->intern, record->tenant_label),
 		.n_quotas = record->n_quotas,
 		.used = sum_clamp(record->sums.used),
 		.live = sum_clamp(record->sums.live),
 		.unpriced = sum_clamp(record->sums.unpriced),
 		.pods = record->sums.pods,
+		.released = sum_clamp(record->sums.released),
 		.has_resource_quota = record->owned[OWNED_RESOURCE_QUOTA] != TABLE_NONE,
 		.has_limit_range = record->owned[OWNED_LIMIT_RANGE] != TABLE_NONE,
 	};
 	if (governing != TABLE_NONE) {
-		ret_view->limit = quota_at(cluster, governing)->limit;
-		ret_view->effective = quota_at(cluster, governing)->effective;
+		ret_view->limit = quota_at(cluster, governing)->amounts.limit;
+		ret_view->effective = quota_at(cluster, governing)->amounts.effective;
 	}
 }
 
@@ -89,6 +82,7 @@ static const char *name_of(const void *context, uint32_t handle)
 void cluster_refresh(struct cluster *cluster, uint32_t namespace)
 {
 	prices_refresh(cluster);
+	membership_refresh(cluster);
 	if (table_has(&cluster->namespaces, namespace))
 		ledger_refresh(cluster, namespace);
 }
@@ -199,17 +193,44 @@ static bool view_limit_range(const struct cluster *cluster, uint32_t owned, stru
 	return true;
 }
 
+/* Whose our objects in a namespace are: its tenant's, else its governing quota's. */
+static struct str owner_of(const struct cluster *cluster, uint32_t namespace)
+{
+	uint32_t tenant = namespace_at(cluster, namespace)->tenant;
+	uint32_t governing = quota_governing(cluster, namespace);
+
+	if (tenant != TABLE_NONE)
+		return intern_str(cluster->intern, tenant_at(cluster, tenant)->uid);
+	return governing == TABLE_NONE ? STR_NONE : unpack_uid(quota_bytes(cluster, governing));
+}
+
+static bool view_share(const struct cluster *cluster, uint32_t namespace, struct arena *arena,
+		       struct quota_view *view)
+{
+	uint32_t tenant = namespace_at(cluster, namespace)->tenant;
+	struct quota_share *share;
+
+	if (tenant == TABLE_NONE)
+		return true;
+	share = arena_alloc(arena, sizeof(*share));
+	if (!share)
+		return false;
+	share->tenant = cluster_tenant_name(cluster, tenant);
+	share->grant = namespace_at(cluster, namespace)->grant;
+	share->any_gpus = tenant_at(cluster, tenant)->ceiling_gpus == AMOUNT_NONE;
+	view->share = share;
+	return true;
+}
+
 static bool view_namespace(const struct cluster *cluster, uint32_t namespace, struct arena *arena,
 			   struct quota_view *view)
 {
 	const struct namespace_record *record = namespace_at(cluster, namespace);
-	uint32_t governing = governing_quota(cluster, namespace);
-	struct str owner = STR_NONE;
+	uint32_t governing = quota_governing(cluster, namespace);
+	struct str owner = owner_of(cluster, namespace);
 
-	if (governing != TABLE_NONE) {
-		owner = unpack_uid(quota_bytes(cluster, governing));
+	if (governing != TABLE_NONE)
 		view->governing = intern_str(cluster->intern, quota_at(cluster, governing)->name);
-	}
 	view->prices = prices_of(cluster);
 	view->name = name_of;
 	view->name_context = cluster;
@@ -218,7 +239,10 @@ static bool view_namespace(const struct cluster *cluster, uint32_t namespace, st
 	view->unpriced = sum_clamp(record->sums.unpriced);
 	view->pods = record->sums.pods;
 	view->recount_drift = record->recount_drift;
-	return view_uses(cluster, &record->sums, arena, view) &&
+	view->released = sum_clamp(record->sums.released);
+	view->released_pods = record->sums.released_pods;
+	return view_share(cluster, namespace, arena, view) &&
+	       view_uses(cluster, &record->sums, arena, view) &&
 	       view_resource_quota(cluster, record->owned[OWNED_RESOURCE_QUOTA], owner, arena,
 				   &view->resource_quota) &&
 	       view_limit_range(cluster, record->owned[OWNED_LIMIT_RANGE], owner, arena,
@@ -237,7 +261,7 @@ static bool view_quota(const struct cluster *cluster, uint32_t quota, struct are
 	view->generation = facts->generation;
 	view->terminating = record->terminating;
 	view->duplicate =
-		!record->terminating && quota != governing_quota(cluster, record->namespace);
+		!record->terminating && quota != quota_governing(cluster, record->namespace);
 	view->invalid = facts->invalid;
 	view->status = facts->has_status ? &facts->status : NULL;
 	*identity = (struct quota_identity){
@@ -268,9 +292,24 @@ int cluster_quota_view(const struct cluster *cluster, uint32_t quota, struct are
 	return 0;
 }
 
+int cluster_bare_view(const struct cluster *cluster, uint32_t namespace, struct arena *arena,
+		      struct quota_lookup *ret_lookup, struct error *err)
+{
+	struct quota_lookup lookup = {0};
+
+	if (cluster_tenant_of(cluster, namespace) == TABLE_NONE)
+		return error_set(err, ERROR_NOT_FOUND, "the namespace belongs to no TenantQoS");
+	lookup.identity.namespace = cluster_namespace_name(cluster, namespace);
+	if (!view_namespace(cluster, namespace, arena, &lookup.view))
+		return error_set(err, ERROR_LIMIT, "namespace %.*s takes more memory than it may",
+				 STR_ARGS(lookup.identity.namespace));
+	*ret_lookup = lookup;
+	return 0;
+}
+
 /* --- numbers */
 
-/* Only nodes and namespaces that were seen are objects; placeholders are not. */
+/* Only what was seen is an object; placeholders are not. */
 static uint32_t count_nodes(const struct cluster *cluster)
 {
 	uint32_t n = 0;
@@ -291,6 +330,16 @@ static uint32_t count_namespaces(const struct cluster *cluster)
 	return n;
 }
 
+static uint32_t count_tenants(const struct cluster *cluster)
+{
+	uint32_t n = 0;
+
+	for (uint32_t h = table_next(&cluster->tenants, 0); h != TABLE_NONE;
+	     h = table_next(&cluster->tenants, h + 1))
+		n += tenant_at(cluster, h)->exists;
+	return n;
+}
+
 void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stats)
 {
 	struct cluster_stats stats = {0};
@@ -301,10 +350,13 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 	stats.objects[CLUSTER_QUOTAS] = cluster->quotas.count;
 	stats.objects[CLUSTER_RESOURCE_QUOTAS] = cluster->owned[OWNED_RESOURCE_QUOTA].count;
 	stats.objects[CLUSTER_LIMIT_RANGES] = cluster->owned[OWNED_LIMIT_RANGE].count;
+	stats.objects[CLUSTER_TENANTS] = count_tenants(cluster);
+	stats.objects[CLUSTER_BINDINGS] = cluster->bindings.count;
 	memcpy(stats.unreadable, cluster->unreadable, sizeof(stats.unreadable));
 	memcpy(stats.bytes, cluster->packed_bytes, sizeof(stats.bytes));
-	stats.bytes[CLUSTER_PODS] +=
-		table_bytes(&cluster->pods) + map_bytes(&cluster->pods_by_name);
+	stats.bytes[CLUSTER_PODS] += table_bytes(&cluster->pods) +
+				     map_bytes(&cluster->pods_by_name) +
+				     table_bytes(&cluster->evictions);
 	stats.bytes[CLUSTER_NODES] += table_bytes(&cluster->nodes) +
 				      map_bytes(&cluster->nodes_by_name) +
 				      table_bytes(&cluster->offers) + table_bytes(&cluster->kinds) +
@@ -316,6 +368,11 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 	stats.bytes[CLUSTER_QUOTAS] += table_bytes(&cluster->quotas);
 	stats.bytes[CLUSTER_RESOURCE_QUOTAS] += table_bytes(&cluster->owned[OWNED_RESOURCE_QUOTA]);
 	stats.bytes[CLUSTER_LIMIT_RANGES] += table_bytes(&cluster->owned[OWNED_LIMIT_RANGE]);
+	stats.bytes[CLUSTER_TENANTS] += table_bytes(&cluster->tenants) +
+					table_bytes(&cluster->claims) +
+					map_bytes(&cluster->tenants_by_name) +
+					cluster->selectors.capacity * sizeof(struct selector_entry);
+	stats.bytes[CLUSTER_BINDINGS] += table_bytes(&cluster->bindings);
 	stats.shared_bytes = intern_bytes(cluster->intern) + vectors_bytes(&cluster->vectors);
 	*ret_stats = stats;
 }

@@ -25,10 +25,13 @@ struct namespace_view {
 	bool exists; /* the Namespace object was seen; false: only things in it */
 	bool managed, terminating;
 	uint64_t resource_version;
-	uint32_t n_quotas; /* GpuMemoryQuotas in it */
+	struct str tenant_label; /* gpuqos.io/tenant as it is; cluster_tenant_of() says what it
+				    should be */
+	uint32_t n_quotas;       /* GpuMemoryQuotas in it */
 	/* As in struct quota_view: bytes, units, pods. Not current between a change of prices and
 	 * the namespace's turn as dirty. */
 	int64_t used, live, unpriced, pods;
+	int64_t released;         /* bytes of pods stuck terminating, not among used */
 	int64_t limit, effective; /* bytes, of the governing quota as last seen; 0 without one */
 	bool has_resource_quota, has_limit_range; /* ours, by name */
 };
@@ -67,6 +70,14 @@ uint32_t cluster_quota_nth(const struct cluster *cluster, uint32_t namespace, ui
  */
 int cluster_quota_view(const struct cluster *cluster, uint32_t quota, struct arena *arena,
 		       struct quota_lookup *ret_lookup, struct error *err);
+
+/*
+ * The same of a namespace that belongs to a tenant and has no quota that governs, for
+ * quota_decide_bare(); the identity has no more than the namespace. NOT_FOUND when it belongs to
+ * none.
+ */
+int cluster_bare_view(const struct cluster *cluster, uint32_t namespace, struct arena *arena,
+		      struct quota_lookup *ret_lookup, struct error *err);
 
 struct price_list cluster_prices(const struct cluster *cluster);
 /* Of resources and products in the price list; terminated. */

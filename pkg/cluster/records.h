@@ -10,6 +10,7 @@
 #include "cluster/uid.h"
 #include "cluster/vectors.h"
 #include "quota/price.h"
+#include "quota/tenant.h"
 
 /*
  * The records, for this package alone. All handles are of the tables in struct cluster, TABLE_NONE
@@ -25,10 +26,21 @@ struct pod_record {
 	int64_t charge; /* bytes, as added to the namespace's sums; 0 when finished */
 	uint32_t namespace, name, node, product, vector;
 	uint32_t namespace_next, namespace_prev, node_next, node_prev;
-	uint32_t created_s; /* real */
-	uint32_t epoch;     /* of the replace that it was last seen in, as in all records */
-	uint8_t phase;      /* enum pod_phase */
+	uint32_t created_s;  /* real */
+	uint32_t epoch;      /* of the replace that it was last seen in, as in all records */
+	uint32_t deletion_s; /* real, when its grace is over; 0: not terminating */
+	uint32_t owner;      /* "Kind/name" of its workload; INTERN_EMPTY: itself */
+	uint32_t eviction;   /* that was asked for */
+	uint8_t phase;       /* enum pod_phase */
 	bool terminating;
+	bool released; /* stuck terminating: its part is among what is released */
+};
+
+/* What became of asking a pod to go; gone with the pod. */
+struct eviction_record {
+	int64_t until_us;  /* monotonic, while this matters */
+	uint32_t refusals; /* one after the other */
+	uint32_t outcome;  /* enum eviction_outcome */
 };
 
 /* Exists from when it is observed, or a pod names it, to when neither is so. */
@@ -36,7 +48,8 @@ struct node_record {
 	uint64_t resource_version;
 	struct uid uid;
 	uint32_t name, first_pod, first_offer, epoch;
-	bool exists; /* the Node object was seen */
+	bool exists;   /* the Node object was seen */
+	uint8_t ready; /* enum node_ready */
 };
 
 /* One of a node's offers. */
@@ -62,7 +75,13 @@ struct use_record {
 /* What is known of a namespace's use; valid for one price_version. */
 struct sums {
 	wide_sum used, live, unpriced;
-	uint32_t pods, first_use;
+	wide_sum released; /* of pods that are released and nowhere else counted */
+	uint32_t pods, released_pods, first_use;
+};
+
+/* The most that hard values stand for, each taken alone. */
+struct enforced {
+	int64_t bytes, gpus; /* whole cards */
 };
 
 enum { OWNED_RESOURCE_QUOTA, OWNED_LIMIT_RANGE, OWNED_COUNT };
@@ -71,13 +90,67 @@ struct namespace_record {
 	struct sums sums;
 	uint64_t resource_version;
 	int64_t recount_drift;
-	uint32_t name, uid;             /* a reference each */
+	char *labels; /* owned, packed */
+	size_t labels_len;
+	struct enforced sent;      /* by a write of its ResourceQuota that no watch has shown yet */
+	uint64_t sent_version;     /* of what came of it; 0 while that is not known */
+	struct tenant_grant grant; /* of its tenant; zeroed until decided */
+	uint32_t name, uid;        /* a reference each */
+	uint32_t tenant_label;     /* likewise */
+	uint32_t tenant, member_next, member_prev;
+	uint32_t first_claim;           /* younger tenants that select it too */
+	uint32_t granted_quota;         /* the governing quota that the grant is for */
+	uint32_t n_terminating;         /* pods that are, and are not finished */
 	uint32_t price_version;         /* that sums follow */
 	uint32_t first_pod, n_pods;     /* kept pods, finished ones too */
 	uint32_t first_quota, n_quotas; /* oldest first */
 	uint32_t owned[OWNED_COUNT];
 	uint32_t dirty_next, epoch;
-	bool exists, managed, terminating, dirty;
+	bool exists, managed, terminating, dirty, decided;
+};
+
+/* A tenant that selects a namespace which an older one has. */
+struct claim_cell {
+	uint32_t tenant, namespace;
+	uint32_t namespace_next, tenant_next, tenant_prev;
+};
+
+/*
+ * A TenantQoS. Exists from when it is observed, or a binding is named after it, to when neither is
+ * so.
+ */
+struct tenant_record {
+	char *bytes, *selector; /* owned; NULL: the object was not seen */
+	size_t len, selector_len;
+	uint64_t resource_version;
+	int64_t created_us;
+	int64_t ceiling, ceiling_gpus;
+	struct tenant_sums sums; /* as last decided */
+	uint32_t name, uid;      /* a reference each */
+	uint32_t first_member, n_members;
+	uint32_t first_claim, n_claims;
+	uint32_t bindings[TENANT_BINDING_COUNT];
+	uint32_t dirty_next, epoch;
+	uint8_t tier; /* enum tenant_tier */
+	bool exists, terminating, dirty;
+};
+
+struct binding_record {
+	char *bytes; /* owned */
+	size_t len;
+	uint64_t resource_version;
+	uint32_t tenant, binding, epoch; /* enum tenant_binding */
+};
+
+/* Which tenants may select a namespace, by a hash of a label that their selector asks for. */
+struct selector_entry {
+	uint64_t hash;
+	uint32_t tenant;
+};
+
+struct selector_index {
+	struct selector_entry *entries; /* owned, sorted */
+	size_t len, capacity;
 };
 
 /* A GpuMemoryQuota; its bytes are those of cluster/pack.h. */
@@ -86,9 +159,17 @@ struct quota_record {
 	size_t len;
 	uint64_t resource_version;
 	int64_t created_us;
-	int64_t limit, effective; /* bytes, of spec and status, for metrics; effective 0 without */
+	struct quota_amounts {
+		/* Of spec; all 0 when it is invalid. */
+		int64_t limit, limit_gpus, borrow_limit;
+		/* Of status; 0 without one. */
+		int64_t effective, granted, borrowed, lent;
+		uint32_t tenant; /* named by status; a reference */
+		bool invalid;
+	} amounts;                   /* what decisions about its tenant read */
+	int64_t terminal_timeout_us; /* -1: releaseOn Deletion */
 	uint32_t namespace, name, next, epoch;
-	bool terminating;
+	bool terminating, dry_run;
 };
 
 /* Our ResourceQuota or LimitRange of a namespace, likewise. */
@@ -97,7 +178,8 @@ struct owned_record {
 	size_t len;
 	uint64_t resource_version;
 	int64_t differs_since_us;
-	uint32_t namespace, epoch;
+	struct enforced enforced; /* of a ResourceQuota, by the prices of price_version */
+	uint32_t namespace, epoch, price_version;
 };
 
 struct cluster {
@@ -106,7 +188,11 @@ struct cluster {
 	struct vectors vectors;
 	struct table pods, nodes, namespaces, quotas, owned[OWNED_COUNT];
 	struct table offers, kinds, uses;
+	struct table tenants, claims, bindings, evictions;
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value;
+	struct map tenants_by_name;
+	struct selector_index selectors;
+	bool selectors_stale; /* tenants changed since namespaces were given to them */
 
 	struct price_row *prices; /* owned; rows hold references to their names */
 	size_t n_prices;
@@ -119,8 +205,11 @@ struct cluster {
 	size_t packed_bytes[CLUSTER_KIND_COUNT];
 	uint32_t dirty_first, dirty_last;
 	uint32_t taken; /* the namespace that cluster_take_dirty() gave last */
+	uint32_t dirty_tenant_first, dirty_tenant_last, taken_tenant;
 	bool replacing_nodes;
 	struct buf scratch; /* packed bytes of the object that is applied */
+	struct buf scratch_selector;
+	struct arena scratch_arena;
 };
 
 #endif

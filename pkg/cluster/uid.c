@@ -38,3 +38,18 @@ struct uid uid_from(const struct hash_key *key, struct str text)
 	uid.low = hash_bytes(&other, text.data, text.len);
 	return uid;
 }
+
+void uid_text(struct uid uid, char *ret_text)
+{
+	static const char digits[] = "0123456789abcdef";
+	char *at = ret_text;
+
+	for (unsigned int i = 0; i < HEX_DIGITS; i++) {
+		uint64_t half = i < HEX_DIGITS / 2 ? uid.high : uid.low;
+
+		if (i == 8 || i == 12 || i == 16 || i == 20)
+			*at++ = '-';
+		*at++ = digits[half >> (60 - 4 * (i % 16)) & 15];
+	}
+	*at = '\0';
+}

@@ -16,6 +16,12 @@ struct uid {
 	uint64_t high, low;
 };
 
+/*
+ * As the API server writes it, 8-4-4-4-12; of any other text than a UUID one that no object has.
+ */
+#define UID_TEXT_SIZE 37
+void uid_text(struct uid uid, char *ret_text);
+
 struct uid uid_from(const struct hash_key *key, struct str text);
 
 static inline bool uid_equal(struct uid a, struct uid b)

@@ -26,7 +26,7 @@ struct cache {
 struct caches {
 	struct caches_options options;
 	struct loop *loop;
-	struct cache cache[CLUSTER_KIND_COUNT];
+	struct cache cache[CACHES_KIND_COUNT];
 };
 
 static int apply_pod(struct caches *caches, const void *object, struct arena *arena,
@@ -94,7 +94,7 @@ static const struct watched {
 	const struct api_type *type;
 	const char *field_selector;
 	apply_fn apply;
-} watched[CLUSTER_KIND_COUNT] = {
+} watched[CACHES_KIND_COUNT] = {
 	[CLUSTER_PODS] = {&api_pods, NULL, apply_pod},
 	[CLUSTER_NODES] = {&api_nodes, NULL, apply_node},
 	[CLUSTER_NAMESPACES] = {&api_namespaces, NULL, apply_namespace},
@@ -194,7 +194,7 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 
 	caches->options = *options;
 	caches->loop = kube_client_loop(client);
-	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
+	for (size_t i = 0; i < CACHES_KIND_COUNT; i++) {
 		struct cache *cache = &caches->cache[i];
 
 		cache->caches = caches;
@@ -222,7 +222,7 @@ void caches_free(struct caches *caches)
 {
 	if (!caches)
 		return;
-	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
+	for (size_t i = 0; i < CACHES_KIND_COUNT; i++) {
 		reflector_free(caches->cache[i].reflector);
 		expectations_free(caches->cache[i].expectations);
 	}
@@ -231,13 +231,13 @@ void caches_free(struct caches *caches)
 
 void caches_start(struct caches *caches)
 {
-	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
+	for (size_t i = 0; i < CACHES_KIND_COUNT; i++)
 		reflector_start(caches->cache[i].reflector);
 }
 
 bool caches_synced(const struct caches *caches)
 {
-	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
+	for (size_t i = 0; i < CACHES_KIND_COUNT; i++)
 		if (!caches->cache[i].synced)
 			return false;
 	return true;
@@ -255,7 +255,7 @@ uint64_t caches_seen_version(const struct caches *caches, enum cluster_kind kind
 
 static struct cache *cache_of(struct caches *caches, const struct api_type *type)
 {
-	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
+	for (size_t i = 0; i < CACHES_KIND_COUNT; i++)
 		if (watched[i].type == type)
 			return &caches->cache[i];
 	return NULL;

@@ -13,6 +13,9 @@
  */
 struct caches;
 
+/* Of the kinds, the first so many are watched. */
+#define CACHES_KIND_COUNT CLUSTER_TENANTS
+
 struct caches_options {
 	struct cluster *cluster; /* borrowed */
 	void (*touched)(void *context, uint32_t namespace);

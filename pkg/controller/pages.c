@@ -9,7 +9,7 @@
 /* What a page shows, read once: to count the objects takes a walk over all of them. */
 struct numbers {
 	struct cluster_stats cache;
-	struct reflector_stats watch[CLUSTER_KIND_COUNT];
+	struct reflector_stats watch[CACHES_KIND_COUNT];
 	int64_t now_us;
 };
 
@@ -20,7 +20,7 @@ static struct numbers gather(const struct pages_view *view)
 	struct numbers numbers = {.now_us = view->now_us};
 
 	cluster_stats(view->cluster, &numbers.cache);
-	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
+	for (size_t i = 0; i < CACHES_KIND_COUNT; i++)
 		reflector_stats(caches_reflector(view->caches, (enum cluster_kind)i),
 				&numbers.watch[i]);
 	return numbers;
@@ -88,7 +88,7 @@ static void write_kinds(const struct pages_view *view, const struct numbers *num
 		const struct kind_family *family = &kind_families[f];
 
 		metrics_write_family(page, family->name, family->type, family->help);
-		for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
+		for (size_t i = 0; i < CACHES_KIND_COUNT; i++) {
 			struct metric_label label = {"resource", str_from(kind_name(view, i))};
 
 			metrics_write_sample(page, family->name, &label, 1,
@@ -226,7 +226,7 @@ bool pages_write_caches(const struct pages_view *view, struct buf *text)
 {
 	bool all = true;
 
-	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
+	for (size_t i = 0; i < CACHES_KIND_COUNT; i++) {
 		struct reflector_stats stats;
 
 		reflector_stats(caches_reflector(view->caches, (enum cluster_kind)i), &stats);

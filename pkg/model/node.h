@@ -44,10 +44,17 @@ struct device_offer {
 			       to size; 0: every unit holds unit_memory */
 };
 
+/*
+ * A node's condition Ready. NOT_READY also where its status is Unknown, which is what the node
+ * controller writes when kubelet is silent; UNKNOWN where nobody has written the condition yet.
+ */
+enum node_ready { NODE_READY_UNKNOWN, NODE_READY, NODE_NOT_READY };
+
 /* A node as observed: transient, everything borrowed. */
 struct node_facts {
 	struct str name, uid;
 	uint64_t resource_version; /* 0 when it is no number */
+	enum node_ready ready;
 	const struct device_offer *offers;
 	size_t n_offers; /* at most LIMIT_OFFERS_PER_NODE, each resource once */
 };

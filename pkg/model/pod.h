@@ -56,6 +56,10 @@ struct pod_facts {
 	int64_t created_us; /* real */
 	/* The ResourceClaim that the scheduler made for its extended resources; empty: none. */
 	struct str extended_claim;
+	/* metadata.deletionTimestamp, real: when its grace is over; 0: it is not set. */
+	int64_t deletion_us;
+	struct str owner_kind, owner_name; /* of the controlling owner reference; empty: none */
+	struct str template_hash;          /* label pod-template-hash; empty: none */
 	const struct container_facts *containers; /* init containers and normal ones, in order */
 	size_t n_containers;
 	const struct device_ask *overhead; /* of the RuntimeClass */

@@ -30,3 +30,37 @@ bool policy_binding_equal(const struct policy_binding *a, const struct policy_bi
 	       a->denies == b->denies && label_selector_equal(&a->namespaces, &b->namespaces) &&
 	       label_selector_equal(&a->objects, &b->objects);
 }
+
+/* --- bindings */
+
+static const struct {
+	const char *prefix, *policy;
+} bindings[TENANT_BINDING_COUNT] = {
+#define X(name, prefix, policy) [TENANT_BINDING_##name] = {prefix, policy},
+	TENANT_BINDINGS(X)
+#undef X
+};
+
+const char *tenant_binding_prefix(enum tenant_binding binding)
+{
+	return bindings[binding].prefix;
+}
+
+const char *tenant_binding_policy(enum tenant_binding binding)
+{
+	return bindings[binding].policy;
+}
+
+bool tenant_binding_of(struct str name, enum tenant_binding *ret_binding, struct str *ret_tenant)
+{
+	for (int i = 0; i < TENANT_BINDING_COUNT; i++) {
+		struct str prefix = str_from(bindings[i].prefix);
+
+		if (name.len <= prefix.len || !str_starts_with(name, prefix))
+			continue;
+		*ret_binding = (enum tenant_binding)i;
+		*ret_tenant = str_skip(name, prefix.len);
+		return true;
+	}
+	return false;
+}

@@ -83,6 +83,29 @@ struct policy_binding {
 
 bool policy_binding_equal(const struct policy_binding *a, const struct policy_binding *b);
 
+/*
+ * Those that we write, each named after its TenantQoS: name, what the binding's name begins with,
+ * policy. The two longer beginnings come first where one is the other's.
+ */
+#define TENANT_BINDINGS(X)                                         \
+	X(QOS, "gpuqos-tenant-qos-", "gpuqos-tenant-qos")          \
+	X(LABELS, "gpuqos-tenant-labels-", "gpuqos-tenant-labels") \
+	X(PODS, "gpuqos-tenant-", "gpuqos-tenant-pods")
+
+enum tenant_binding {
+#define X(name, prefix, policy) TENANT_BINDING_##name,
+	TENANT_BINDINGS(X)
+#undef X
+		TENANT_BINDING_COUNT
+};
+
+/* Borrowed, static. */
+const char *tenant_binding_prefix(enum tenant_binding binding);
+const char *tenant_binding_policy(enum tenant_binding binding);
+
+/* Which one a binding's name says, of which TenantQoS (a part of @name). False: none of ours. */
+bool tenant_binding_of(struct str name, enum tenant_binding *ret_binding, struct str *ret_tenant);
+
 struct binding_facts {
 	struct str name, uid;
 	uint64_t resource_version;

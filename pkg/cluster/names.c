@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kinds without a namespace, by name: one index each, of the handles of interned names. */
+#include <stddef.h>
+#include <string.h>
+
+#include "cluster/internal.h"
+
+/* Where a kind's records and its index are in the cluster, and the name in a record. */
+static const struct names {
+	size_t table, map, name;
+} all[CLUSTER_KIND_COUNT] = {
+	[CLUSTER_NODES] = {offsetof(struct cluster, nodes), offsetof(struct cluster, nodes_by_name),
+			   offsetof(struct node_record, name)},
+	[CLUSTER_NAMESPACES] = {offsetof(struct cluster, namespaces),
+				offsetof(struct cluster, namespaces_by_name),
+				offsetof(struct namespace_record, name)},
+	[CLUSTER_TENANTS] = {offsetof(struct cluster, tenants),
+			     offsetof(struct cluster, tenants_by_name),
+			     offsetof(struct tenant_record, name)},
+};
+
+static uint32_t name_at(const struct cluster *cluster, enum cluster_kind kind, uint32_t handle)
+{
+	const void *table = (const char *)cluster + all[kind].table;
+	uint32_t name;
+
+	memcpy(&name, (const char *)table_at(table, handle) + all[kind].name, sizeof(name));
+	return name;
+}
+
+static uint32_t name_hash(const struct cluster *cluster, enum cluster_kind kind, uint32_t name)
+{
+	return (uint32_t)hash_u64_pair(&cluster->key, name, (uint64_t)kind);
+}
+
+struct wanted {
+	const struct cluster *cluster;
+	enum cluster_kind kind;
+};
+
+static bool name_equals(const void *context, uint32_t handle, const void *key)
+{
+	const struct wanted *wanted = context;
+
+	return name_at(wanted->cluster, wanted->kind, handle) == *(const uint32_t *)key;
+}
+
+uint32_t name_find(const struct cluster *cluster, enum cluster_kind kind, struct str name)
+{
+	const void *map = (const char *)cluster + all[kind].map;
+	struct wanted wanted = {cluster, kind};
+	uint32_t interned = intern_find(cluster->intern, name);
+
+	if (interned == INTERN_NONE)
+		return TABLE_NONE;
+	return map_find(map, name_hash(cluster, kind, interned), name_equals, &wanted, &interned);
+}
+
+void name_insert(struct cluster *cluster, enum cluster_kind kind, uint32_t handle)
+{
+	void *map = (char *)cluster + all[kind].map;
+
+	map_insert(map, name_hash(cluster, kind, name_at(cluster, kind, handle)), handle);
+}
+
+void name_remove(struct cluster *cluster, enum cluster_kind kind, uint32_t handle)
+{
+	void *map = (char *)cluster + all[kind].map;
+
+	map_remove(map, name_hash(cluster, kind, name_at(cluster, kind, handle)), handle);
+}

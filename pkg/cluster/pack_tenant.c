@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Labels and selectors, TenantQoS and bindings. Writer and reader of each stand together. */
+#include "cluster/pack.h"
+
+#include "cluster/pack_io.h"
+
+static void put_strs(struct buf *buf, const struct str *strs, size_t n)
+{
+	pack_put_int(buf, (int64_t)n);
+	for (size_t i = 0; i < n; i++)
+		pack_put_str(buf, strs[i]);
+}
+
+static const struct str *get_strs(struct pack_reader *reader, size_t *ret_len)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct str *strs = pack_get_memory(reader, n, sizeof(*strs));
+
+	for (size_t i = 0; i < n; i++) {
+		struct str s = pack_get_str(reader);
+
+		if (strs)
+			strs[i] = s;
+	}
+	*ret_len = n;
+	return strs;
+}
+
+/* --- labels */
+
+void pack_labels(const struct label *labels, size_t n, struct buf *ret_bytes)
+{
+	pack_put_int(ret_bytes, (int64_t)n);
+	for (size_t i = 0; i < n; i++) {
+		pack_put_str(ret_bytes, labels[i].key);
+		pack_put_str(ret_bytes, labels[i].value);
+	}
+}
+
+bool unpack_labels(struct str bytes, struct arena *arena, const struct label **ret_labels,
+		   size_t *ret_len)
+{
+	struct pack_reader reader = {bytes, arena, false};
+	size_t n = (size_t)pack_get_int(&reader);
+	struct label *labels = pack_get_memory(&reader, n, sizeof(*labels));
+
+	for (size_t i = 0; labels && i < n; i++) {
+		labels[i].key = pack_get_str(&reader);
+		labels[i].value = pack_get_str(&reader);
+	}
+	*ret_labels = labels;
+	*ret_len = n;
+	return !reader.full;
+}
+
+static void get_selector(struct pack_reader *reader, struct label_selector *selector)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct label_requirement *requirements = pack_get_memory(reader, n, sizeof(*requirements));
+
+	for (size_t i = 0; i < n; i++) {
+		struct label_requirement requirement = {.key = pack_get_str(reader)};
+
+		requirement.operator=(enum label_operator) pack_get_int(reader);
+		requirement.values = get_strs(reader, &requirement.n_values);
+		if (requirements)
+			requirements[i] = requirement;
+	}
+	*selector = (struct label_selector){requirements, n};
+}
+
+void pack_selector(const struct label_selector *selector, struct buf *ret_bytes)
+{
+	pack_put_int(ret_bytes, (int64_t)selector->n_requirements);
+	for (size_t i = 0; i < selector->n_requirements; i++) {
+		const struct label_requirement *requirement = &selector->requirements[i];
+
+		pack_put_str(ret_bytes, requirement->key);
+		pack_put_int(ret_bytes, (int64_t)requirement->operator);
+		put_strs(ret_bytes, requirement->values, requirement->n_values);
+	}
+}
+
+bool unpack_selector(struct str bytes, struct arena *arena, struct label_selector *ret_selector)
+{
+	struct pack_reader reader = {bytes, arena, false};
+
+	get_selector(&reader, ret_selector);
+	return !reader.full;
+}
+
+/* --- TenantQoS */
+
+static void put_status(struct buf *buf, const struct tenant_status *status)
+{
+	pack_put_int(buf, status->observed_generation);
+	pack_put_int(buf, status->ceiling);
+	pack_put_int(buf, status->granted);
+	pack_put_int(buf, status->used);
+	pack_put_int(buf, status->lent);
+	pack_put_int(buf, status->granted_gpus);
+	pack_put_int(buf, status->used_gpus);
+	pack_put_int(buf, status->n_namespaces);
+	put_strs(buf, status->namespaces, status->n_namespaces_listed);
+	for (int i = 0; i < TENANT_CONDITION_COUNT; i++)
+		pack_put_condition(buf, &status->conditions[i]);
+}
+
+static void get_status(struct pack_reader *reader, struct tenant_status *status)
+{
+	status->observed_generation = pack_get_int(reader);
+	status->ceiling = pack_get_int(reader);
+	status->granted = pack_get_int(reader);
+	status->used = pack_get_int(reader);
+	status->lent = pack_get_int(reader);
+	status->granted_gpus = pack_get_int(reader);
+	status->used_gpus = pack_get_int(reader);
+	status->n_namespaces = pack_get_int(reader);
+	status->namespaces = get_strs(reader, &status->n_namespaces_listed);
+	for (int i = 0; i < TENANT_CONDITION_COUNT; i++)
+		pack_get_condition(reader, &status->conditions[i]);
+}
+
+static void put_spec(struct buf *buf, const struct tenant_spec *spec)
+{
+	pack_put_int(buf, (int64_t)spec->tier);
+	pack_put_int(buf, spec->ceiling);
+	pack_put_int(buf, spec->ceiling_gpus);
+	pack_put_int(buf, (int64_t)spec->qos);
+	pack_put_int(buf, spec->qos_denies);
+	put_strs(buf, spec->priority_classes, spec->n_priority_classes);
+}
+
+static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
+{
+	spec->tier = (enum tenant_tier)pack_get_int(reader);
+	spec->ceiling = pack_get_int(reader);
+	spec->ceiling_gpus = pack_get_int(reader);
+	spec->qos = (enum pod_qos)pack_get_int(reader);
+	spec->qos_denies = pack_get_int(reader) != 0;
+	spec->priority_classes = get_strs(reader, &spec->n_priority_classes);
+}
+
+void pack_tenant(const struct tenant_facts *facts, struct buf *ret_bytes)
+{
+	pack_put_str(ret_bytes, facts->uid);
+	pack_put_int(ret_bytes, facts->created_us);
+	pack_put_int(ret_bytes, facts->generation);
+	pack_put_int(ret_bytes, facts->terminating);
+	put_spec(ret_bytes, &facts->spec);
+	pack_put_int(ret_bytes, facts->invalid != NULL);
+	pack_put_str(ret_bytes, str_from(facts->invalid));
+	pack_put_int(ret_bytes, facts->has_status);
+	if (facts->has_status)
+		put_status(ret_bytes, &facts->status);
+}
+
+bool unpack_tenant(struct str bytes, struct arena *arena, struct tenant_facts *ret_facts)
+{
+	struct pack_reader reader = {bytes, arena, false};
+	struct str invalid;
+	bool is_invalid;
+
+	*ret_facts = (struct tenant_facts){.uid = pack_get_str(&reader)};
+	ret_facts->created_us = pack_get_int(&reader);
+	ret_facts->generation = pack_get_int(&reader);
+	ret_facts->terminating = pack_get_int(&reader) != 0;
+	get_spec(&reader, &ret_facts->spec);
+	is_invalid = pack_get_int(&reader) != 0;
+	invalid = pack_get_str(&reader);
+	ret_facts->invalid = is_invalid ? invalid.data : NULL;
+	ret_facts->has_status = pack_get_int(&reader) != 0;
+	if (ret_facts->has_status)
+		get_status(&reader, &ret_facts->status);
+	return !reader.full;
+}
+
+/* --- ValidatingAdmissionPolicyBinding */
+
+void pack_binding(const struct binding_facts *facts, struct buf *ret_bytes)
+{
+	pack_put_str(ret_bytes, facts->uid);
+	pack_put_str(ret_bytes, facts->owner_uid);
+	pack_put_str(ret_bytes, facts->spec.policy);
+	pack_put_str(ret_bytes, facts->spec.param);
+	pack_put_int(ret_bytes, facts->spec.denies);
+	pack_selector(&facts->spec.namespaces, ret_bytes);
+	pack_selector(&facts->spec.objects, ret_bytes);
+	pack_put_int(ret_bytes, facts->other);
+}
+
+bool unpack_binding(struct str bytes, struct arena *arena, struct binding_facts *ret_facts)
+{
+	struct pack_reader reader = {bytes, arena, false};
+
+	*ret_facts = (struct binding_facts){.uid = pack_get_str(&reader)};
+	ret_facts->owner_uid = pack_get_str(&reader);
+	ret_facts->spec.policy = pack_get_str(&reader);
+	ret_facts->spec.param = pack_get_str(&reader);
+	ret_facts->spec.denies = pack_get_int(&reader) != 0;
+	get_selector(&reader, &ret_facts->spec.namespaces);
+	get_selector(&reader, &ret_facts->spec.objects);
+	ret_facts->other = pack_get_int(&reader) != 0;
+	return !reader.full;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Views of tenants. A member is read from flat fields that were kept when its objects were applied:
+ * nothing of a member is unpacked here.
+ */
+#include "base/checked.h"
+#include "base/macros.h"
+#include "cluster/internal.h"
+#include "cluster/pack.h"
+#include "cluster/tenants.h"
+#include "model/resource.h"
+
+uint32_t cluster_tenant_find(const struct cluster *cluster, struct str name)
+{
+	return tenant_find(cluster, name);
+}
+
+bool cluster_tenant_has(const struct cluster *cluster, uint32_t tenant)
+{
+	return table_has(&cluster->tenants, tenant);
+}
+
+struct str cluster_tenant_name(const struct cluster *cluster, uint32_t tenant)
+{
+	return intern_str(cluster->intern, tenant_at(cluster, tenant)->name);
+}
+
+uint32_t cluster_tenant_next(const struct cluster *cluster, uint32_t from)
+{
+	return table_next(&cluster->tenants, from);
+}
+
+uint32_t cluster_tenant_of(const struct cluster *cluster, uint32_t namespace)
+{
+	if (!table_has(&cluster->namespaces, namespace))
+		return TABLE_NONE;
+	return namespace_at(cluster, namespace)->tenant;
+}
+
+void cluster_tenant_summary(const struct cluster *cluster, uint32_t tenant,
+			    struct tenant_summary *ret_summary)
+{
+	const struct tenant_record *record = tenant_at(cluster, tenant);
+
+	*ret_summary = (struct tenant_summary){
+		.name = intern_str(cluster->intern, record->name),
+		.exists = record->exists,
+		.tier = (enum tenant_tier)record->tier,
+		.ceiling = record->ceiling,
+		.ceiling_gpus = record->ceiling_gpus,
+		.n_namespaces = record->n_members,
+		.n_elsewhere = record->n_claims,
+		.sums = record->sums,
+	};
+}
+
+void cluster_refresh_tenant(struct cluster *cluster, uint32_t tenant)
+{
+	prices_refresh(cluster);
+	membership_refresh(cluster);
+	if (!table_has(&cluster->tenants, tenant))
+		return;
+	for (uint32_t ns = tenant_at(cluster, tenant)->first_member; ns != TABLE_NONE;
+	     ns = namespace_at(cluster, ns)->member_next)
+		ledger_refresh(cluster, ns);
+}
+
+/* --- whole cards */
+
+/* What the price list says of cards that are offered whole: bytes, or AMOUNT_UNKNOWN. */
+struct cards {
+	int64_t smallest, largest;
+};
+
+static struct cards cards_of(const struct cluster *cluster)
+{
+	struct cards cards = {AMOUNT_UNKNOWN, AMOUNT_UNKNOWN};
+
+	for (size_t i = 0; i < cluster->n_prices; i++) {
+		const struct price_row *row = &cluster->prices[i];
+
+		if (row->sharing != DEVICE_WHOLE)
+			continue;
+		if (row->smallest != AMOUNT_UNKNOWN &&
+		    (cards.smallest == AMOUNT_UNKNOWN || row->smallest < cards.smallest))
+			cards.smallest = row->smallest;
+		if (row->largest != AMOUNT_UNKNOWN)
+			cards.largest = MAX(cards.largest, row->largest);
+	}
+	return cards;
+}
+
+/* As many as @bytes buys, at most @most; @before where no price is known. */
+static int64_t cards_for(const struct cards *cards, int64_t bytes, int64_t most, int64_t before)
+{
+	int64_t n = cards->smallest > 0 ? bytes / cards->smallest : before;
+
+	return most == AMOUNT_NONE ? n : MIN(n, most);
+}
+
+/* --- members */
+
+static int64_t unit_of(const struct cluster *cluster, const struct price_row *row)
+{
+	struct price_list prices = prices_of(cluster);
+	struct str name = intern_str(cluster->intern, row->resource);
+
+	return price_unit(&prices, row->resource, row->product, resource_memory_by_name(name));
+}
+
+/* Cards in use, and the dearest unit in use. */
+static void read_uses(const struct cluster *cluster, const struct sums *sums,
+		      struct tenant_member *member)
+{
+	for (uint32_t use = sums->first_use; use != TABLE_NONE; use = use_at(cluster, use)->next) {
+		const struct use_record *record = use_at(cluster, use);
+		const struct price_row *row = &cluster->prices[record->row];
+
+		if (row->sharing == DEVICE_WHOLE)
+			member->used_gpus =
+				saturating_add(member->used_gpus, sum_clamp(record->count));
+		member->reserve = MAX(member->reserve, unit_of(cluster, row));
+	}
+}
+
+static void read_quota(const struct quota_record *quota, struct tenant_member *member)
+{
+	const struct quota_amounts *amounts = &quota->amounts;
+
+	member->created_us = quota->created_us;
+	member->asks = !amounts->invalid;
+	member->wants = amounts->limit;
+	member->borrow_limit = amounts->borrow_limit;
+	member->enforced = MAX(member->enforced, amounts->effective);
+}
+
+struct tenant_grant grant_of(const struct cluster *cluster, uint32_t namespace)
+{
+	const struct namespace_record *record = namespace_at(cluster, namespace);
+	uint32_t governing = quota_governing(cluster, namespace);
+	struct cards cards = {AMOUNT_UNKNOWN, AMOUNT_UNKNOWN};
+	const struct quota_amounts *amounts;
+	struct tenant_grant grant = {.outcome = GRANT_WAITS};
+
+	if (record->decided)
+		return record->grant;
+	if (governing == TABLE_NONE)
+		return grant;
+	amounts = &quota_at(cluster, governing)->amounts;
+	if (amounts->tenant != tenant_at(cluster, record->tenant)->name)
+		return grant;
+	cards = cards_of(cluster);
+	grant.granted = amounts->granted;
+	grant.granted_gpus = cards_for(&cards, amounts->granted, amounts->limit_gpus, 0);
+	grant.borrowed = amounts->borrowed;
+	grant.lent = amounts->lent;
+	grant.effective = amounts->effective;
+	if (grant.granted == amounts->limit)
+		grant.outcome = GRANT_FULL;
+	return grant;
+}
+
+static void read_member(const struct cluster *cluster, uint32_t namespace,
+			const struct cards *cards, struct tenant_member *ret_member)
+{
+	const struct namespace_record *record = namespace_at(cluster, namespace);
+	uint32_t quota = quota_governing(cluster, namespace);
+	uint32_t owned = record->owned[OWNED_RESOURCE_QUOTA];
+	struct tenant_grant grant = grant_of(cluster, namespace);
+	struct tenant_member member = {
+		.name = intern_str(cluster->intern, record->name),
+		.granted = grant.granted,
+		.granted_gpus = grant.granted_gpus,
+		.borrowed = grant.borrowed,
+		.lent = grant.lent,
+		.effective = grant.effective,
+		.effective_gpus = grant.effective_gpus,
+		.enforced = record->sent.bytes,
+		.enforced_gpus = record->sent.gpus,
+		.used = sum_clamp(record->sums.used),
+	};
+
+	if (quota != TABLE_NONE) {
+		const struct quota_amounts *amounts = &quota_at(cluster, quota)->amounts;
+
+		read_quota(quota_at(cluster, quota), &member);
+		member.wants_gpus =
+			cards_for(cards, amounts->limit, amounts->limit_gpus, grant.granted_gpus);
+	}
+	if (owned != TABLE_NONE) {
+		const struct enforced *enforced =
+			&owned_at(cluster, OWNED_RESOURCE_QUOTA, owned)->enforced;
+
+		member.enforced = MAX(member.enforced, enforced->bytes);
+		member.enforced_gpus = MAX(member.enforced_gpus, enforced->gpus);
+	}
+	if (record->price_version == cluster->price_version)
+		read_uses(cluster, &record->sums, &member);
+	if (member.reserve == 0)
+		member.reserve = MAX(cards->largest, 0);
+	*ret_member = member;
+}
+
+/* Whether the API server does not yet enforce what the namespace may hold. */
+static bool is_unenforced(const struct cluster *cluster, uint32_t namespace)
+{
+	const struct namespace_record *record = namespace_at(cluster, namespace);
+	uint32_t owned = record->owned[OWNED_RESOURCE_QUOTA];
+	uint32_t governing = quota_governing(cluster, namespace);
+
+	if (governing != TABLE_NONE) {
+		const struct quota_record *quota = quota_at(cluster, governing);
+
+		if (quota->dry_run)
+			return false;
+		if (record->decided && quota->amounts.effective != record->grant.effective)
+			return true;
+	}
+	return owned == TABLE_NONE ||
+	       owned_at(cluster, OWNED_RESOURCE_QUOTA, owned)->differs_since_us != 0;
+}
+
+static bool view_members(const struct cluster *cluster, const struct tenant_record *record,
+			 struct arena *arena, struct tenant_lookup *lookup)
+{
+	struct tenant_member *members = arena_alloc(arena, record->n_members * sizeof(*members));
+	uint32_t *namespaces = arena_alloc(arena, record->n_members * sizeof(*namespaces));
+	struct cards cards = cards_of(cluster);
+	size_t n = 0;
+
+	if (!members || !namespaces)
+		return false;
+	for (uint32_t ns = record->first_member; ns != TABLE_NONE;
+	     ns = namespace_at(cluster, ns)->member_next) {
+		namespaces[n] = ns;
+		read_member(cluster, ns, &cards, &members[n]);
+		if (is_unenforced(cluster, ns) && lookup->unenforced.n++ == 0)
+			lookup->unenforced.namespace = members[n].name;
+		n++;
+	}
+	lookup->namespaces = namespaces;
+	lookup->view.members = members;
+	lookup->view.n_members = n;
+	return true;
+}
+
+/* --- the tenant */
+
+static void view_elsewhere(const struct cluster *cluster, const struct tenant_record *record,
+			   struct tenant_example *ret_example)
+{
+	uint32_t namespace;
+
+	ret_example->n = record->n_claims;
+	if (record->first_claim == TABLE_NONE)
+		return;
+	namespace = claim_at(cluster, record->first_claim)->namespace;
+	ret_example->namespace =
+		intern_str(cluster->intern, namespace_at(cluster, namespace)->name);
+	if (namespace_at(cluster, namespace)->tenant != TABLE_NONE)
+		ret_example->tenant =
+			cluster_tenant_name(cluster, namespace_at(cluster, namespace)->tenant);
+}
+
+static bool view_bindings(const struct cluster *cluster, const struct tenant_record *record,
+			  struct arena *arena, struct tenant_lookup *lookup)
+{
+	for (int i = 0; i < TENANT_BINDING_COUNT; i++) {
+		const struct binding_record *binding;
+		struct binding_facts *facts;
+
+		if (record->bindings[i] == TABLE_NONE)
+			continue;
+		binding = binding_at(cluster, record->bindings[i]);
+		facts = arena_alloc(arena, sizeof(*facts));
+		if (!facts ||
+		    !unpack_binding((struct str){binding->bytes, binding->len}, arena, facts))
+			return false;
+		facts->resource_version = binding->resource_version;
+		lookup->bindings[i] = facts;
+	}
+	return true;
+}
+
+static bool view_facts(const struct tenant_record *record, struct arena *arena,
+		       struct tenant_facts *facts)
+{
+	if (!record->exists)
+		return true;
+	return unpack_tenant((struct str){record->bytes, record->len}, arena, facts) &&
+	       unpack_selector((struct str){record->selector, record->selector_len}, arena,
+			       &facts->spec.namespaces);
+}
+
+int cluster_tenant_view(const struct cluster *cluster, uint32_t tenant, struct arena *arena,
+			struct tenant_lookup *ret_lookup, struct error *err)
+{
+	struct tenant_lookup lookup = {0};
+	const struct tenant_record *record;
+
+	if (!table_has(&cluster->tenants, tenant))
+		return error_set(err, ERROR_NOT_FOUND, "there is no such TenantQoS");
+	record = tenant_at(cluster, tenant);
+	lookup.exists = record->exists;
+	lookup.view.ceiling = record->ceiling;
+	lookup.view.ceiling_gpus = record->ceiling_gpus;
+	if (!view_facts(record, arena, &lookup.facts) ||
+	    !view_members(cluster, record, arena, &lookup) ||
+	    !view_bindings(cluster, record, arena, &lookup))
+		return error_set(err, ERROR_LIMIT, "TenantQoS %.*s takes more memory than it may",
+				 STR_ARGS(intern_str(cluster->intern, record->name)));
+	lookup.facts.name = intern_str(cluster->intern, record->name);
+	lookup.facts.resource_version = record->resource_version;
+	view_elsewhere(cluster, record, &lookup.elsewhere);
+	*ret_lookup = lookup;
+	return 0;
+}

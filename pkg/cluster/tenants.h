@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CLUSTER_TENANTS_H
+#define GPUQOS_CLUSTER_TENANTS_H
+
+#include "base/arena.h"
+#include "cluster/cluster.h"
+#include "quota/tenant.h"
+
+/*
+ * Tenants: reading them, as cluster/read.h reads namespaces and under the same rules, and keeping
+ * what was decided for them. A handle stays as
+ * long as the TenantQoS, a namespace of it or a binding named after it is known.
+ */
+uint32_t cluster_tenant_find(const struct cluster *cluster, struct str name); /* TABLE_NONE */
+bool cluster_tenant_has(const struct cluster *cluster, uint32_t tenant);
+struct str cluster_tenant_name(const struct cluster *cluster, uint32_t tenant);
+uint32_t cluster_tenant_next(const struct cluster *cluster, uint32_t from); /* as table_next() */
+
+/* The tenant that a namespace belongs to, or TABLE_NONE. Unknown namespaces belong to none. */
+uint32_t cluster_tenant_of(const struct cluster *cluster, uint32_t namespace);
+
+/* In short, for those who show: takes a time that does not grow with the tenant. */
+struct tenant_summary {
+	struct str name;
+	bool exists; /* the TenantQoS was seen; false: only bindings named after it */
+	enum tenant_tier tier;
+	int64_t ceiling, ceiling_gpus; /* bytes, whole cards; AMOUNT_NONE */
+	uint32_t n_namespaces;
+	uint32_t n_elsewhere;    /* namespaces that it selects and an older one has */
+	struct tenant_sums sums; /* as last decided; zeroed before */
+};
+
+void cluster_tenant_summary(const struct cluster *cluster, uint32_t tenant,
+			    struct tenant_summary *ret_summary);
+
+/* A namespace that stands for several in a message; empty names where there is none. */
+struct tenant_example {
+	size_t n;
+	struct str namespace, tenant;
+};
+
+struct tenant_lookup {
+	struct tenant_view view;    /* what tenant_decide() takes */
+	const uint32_t *namespaces; /* handles, in the order of the members */
+	bool exists;                /* as above; all else but the bindings is empty where not */
+	struct tenant_facts facts;  /* the object as seen */
+	struct tenant_example elsewhere; /* selected, and the older tenant that has it */
+	/* Members, not in DryRun, whose ResourceQuota does not enforce yet what is to be: it is not
+	 * there, its status does not show its spec, or the quota does not publish what was decided.
+	 */
+	struct tenant_example unenforced;
+	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* NULL: not there */
+};
+
+/*
+ * Brings the prices, and all sums that a tenant's view shows, up to date. Where prices did not
+ * change, a look at each member and no more. Unknown tenants are ignored.
+ */
+void cluster_refresh_tenant(struct cluster *cluster, uint32_t tenant);
+
+/*
+ * -1 with LIMIT when the arena is full, with NOT_FOUND when there is no such tenant. A member
+ * without a decision has what its quota's status says, where that names this tenant.
+ */
+int cluster_tenant_view(const struct cluster *cluster, uint32_t tenant, struct arena *arena,
+			struct tenant_lookup *ret_lookup, struct error *err);
+
+/* What was decided for a tenant (quota/tenant.h). Borrowed. */
+struct tenant_decision {
+	const uint32_t *namespaces;
+	const struct tenant_grant *grants; /* in the same order */
+	size_t n;
+	const struct tenant_sums *sums;
+};
+
+/*
+ * Keeps a decision, which the next one of the tenant builds on, and marks the namespaces whose
+ * grant changed. Namespaces that no longer belong to the tenant are passed over.
+ *
+ * Who begins to lead forgets what it decided under an earlier lease: what another leader published
+ * since then, the statuses, is newer. All tenants are then dirty.
+ */
+void cluster_grant(struct cluster *cluster, uint32_t tenant,
+		   const struct tenant_decision *decision);
+void cluster_forget_grants(struct cluster *cluster);
+
+/*
+ * A write of the namespace's ResourceQuota: what it says counts as enforced from when it is sent to
+ * when the watch shows it. @version: of the object that came of it, 0 when nothing was written.
+ * After an answer that never came what was sent counts on, until a later write is answered.
+ */
+void cluster_note_sent(struct cluster *cluster, uint32_t namespace,
+		       const struct resource_amount *hard, size_t n_hard);
+void cluster_note_answered(struct cluster *cluster, uint32_t namespace, uint64_t version);
+
+#endif
