@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* size: what the files of this package share is declared in one place, a section for each. */
 #ifndef GPUQOS_CLUSTER_INTERNAL_H
 #define GPUQOS_CLUSTER_INTERNAL_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* size: all records, so that they can be read together. */
 #ifndef GPUQOS_CLUSTER_RECORDS_H
 #define GPUQOS_CLUSTER_RECORDS_H
 
