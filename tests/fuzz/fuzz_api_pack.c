@@ -22,6 +22,8 @@ union any_object {
 	struct wire_claim claim;
 	struct wire_slice slice;
 	struct wire_class class;
+	struct wire_tenant tenant;
+	struct wire_binding binding;
 };
 
 static void check(bool good)
@@ -112,6 +114,21 @@ static void pack_limit_range(const union any_object *object, struct arena *arena
 		check_amounts(facts.defaults, facts.n_defaults);
 }
 
+static void check_terms(const struct quota_spec *spec)
+{
+	size_t i;
+
+	check(spec->borrow_limit == 0 || spec->borrow_limit >= GIB);
+	check(spec->shrink_deadline_us >= 0 && spec->terminal_timeout_us >= 0);
+	check(spec->n_products <= LIMIT_PRODUCTS);
+	for (i = 0; i < spec->n_products; i++) {
+		const struct product_cap *cap = &spec->products[i];
+
+		check(cap->gpus != AMOUNT_NONE || cap->gpu_memory != AMOUNT_NONE);
+		check(i == 0 || str_compare(cap[-1].product, cap->product) < 0);
+	}
+}
+
 static void pack_quota(const union any_object *object, struct arena *arena, struct error *err)
 {
 	struct quota_facts facts;
@@ -119,6 +136,7 @@ static void pack_quota(const union any_object *object, struct arena *arena, stru
 	if (api_pack_quota(&object->quota, arena, &facts, err) < 0)
 		return;
 	check(facts.status.n_rows <= LIMIT_STATUS_RESOURCES);
+	check(facts.status.dry_run.n_rows <= LIMIT_DRY_RUN_ROWS);
 	check(!facts.has_status || (facts.status.used >= 0 && facts.status.effective >= 0));
 	if (facts.invalid)
 		return;
@@ -126,6 +144,45 @@ static void pack_quota(const union any_object *object, struct arena *arena, stru
 	check(facts.spec.gpus >= 0 || facts.spec.gpus == AMOUNT_NONE);
 	check_amounts(facts.spec.caps, facts.spec.n_caps);
 	check_amounts(facts.spec.defaults, facts.spec.n_defaults);
+	check_terms(&facts.spec);
+}
+
+static void check_selector(const struct label_selector *selector)
+{
+	size_t i, size = selector->n_requirements;
+
+	for (i = 0; i < selector->n_requirements; i++)
+		size += selector->requirements[i].n_values;
+	/* The value of an entry of matchLabels comes on top. */
+	check(size <= 2 * LIMIT_SELECTOR_VALUES);
+}
+
+static void pack_tenant(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct tenant_facts facts;
+
+	if (api_pack_tenant(&object->tenant, arena, &facts, err) < 0)
+		return;
+	check(facts.status.n_namespaces_listed <= LIMIT_STATUS_NAMESPACES);
+	check(!facts.has_status || (facts.status.used >= 0 && facts.status.granted >= 0));
+	if (facts.invalid)
+		return;
+	check(facts.name.len <= LIMIT_LABEL_VALUE && facts.spec.namespaces.n_requirements > 0);
+	check(facts.spec.ceiling >= GIB || facts.spec.ceiling == AMOUNT_NONE);
+	check(facts.spec.ceiling_gpus >= 0 || facts.spec.ceiling_gpus == AMOUNT_NONE);
+	check(facts.spec.n_priority_classes <= LIMIT_PRIORITY_CLASSES);
+	check_selector(&facts.spec.namespaces);
+}
+
+static void pack_binding(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct binding_facts facts;
+
+	if (api_pack_binding(&object->binding, arena, &facts, err) < 0)
+		return;
+	check(!str_empty(facts.name) && !str_empty(facts.uid));
+	check_selector(&facts.spec.namespaces);
+	check_selector(&facts.spec.objects);
 }
 
 static void pack_claim(const union any_object *object, struct arena *arena, struct error *err)
@@ -192,6 +249,8 @@ static const struct {
 	{&wire_claim_schema, pack_claim},
 	{&wire_slice_schema, pack_slice},
 	{&wire_class_schema, pack_class},
+	{&wire_tenant_schema, pack_tenant},
+	{&wire_binding_schema, pack_binding},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

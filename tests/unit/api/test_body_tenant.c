@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bodies for TenantQoS, byte for byte; ' stands for ". */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "api/body.h"
+#include "base/limits.h"
+#include "base/macros.h"
+
+static struct buf body;
+
+static int setup(void **state)
+{
+	(void)state;
+	buf_init(&body, LIMIT_JSON_OUTPUT);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	buf_clear(&body);
+	return 0;
+}
+
+static void assert_body(const char *wanted)
+{
+	size_t i;
+
+	assert_false(body.overflowed);
+	for (i = 0; i < body.len; i++)
+		if (body.data[i] == '"')
+			body.data[i] = '\'';
+	assert_string_equal(body.data, wanted);
+}
+
+#define CONDITION(type)                                                         \
+	"{'type':'" type "','status':'True','reason':'Accepted','message':'m'," \
+	"'lastTransitionTime':'2026-01-02T03:04:05Z','observedGeneration':3}"
+
+static void a_status_has_all_amounts_and_conditions(void **state)
+{
+	const struct str namespaces[] = {STR("a"), STR("b")};
+	struct tenant_status status = {
+		.observed_generation = 3,
+		.ceiling = 640 * GIB,
+		.ceiling_gpus = 8,
+		.granted = 480 * GIB,
+		.granted_gpus = 6,
+		.used = 81559 * MIB,
+		.used_gpus = 1,
+		.n_namespaces = 2,
+		.namespaces = namespaces,
+		.n_namespaces_listed = ARRAY_SIZE(namespaces),
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < TENANT_CONDITION_COUNT; i++)
+		status.conditions[i] = (struct condition){CONDITION_TRUE, QUOTA_REASON_ACCEPTED,
+							  1767323045000000, "m"};
+	api_body_tenant_status(&body, STR("t"), STR("u"), &status);
+	assert_body(
+		"{'apiVersion':'gpuqos.io/v1alpha1','kind':'TenantQoS','metadata':{'name':'t',"
+		"'uid':'u'},'status':{'observedGeneration':3,'namespaces':['a','b'],"
+		"'namespaceCount':2,'ceiling':{'gpuMemory':'640Gi','gpus':8},'granted':'480Gi',"
+		"'grantedGPUs':6,'used':'81559Mi','usedGPUs':1,'lent':'0','conditions':[" CONDITION(
+			"Ready") "," CONDITION("Accepted") "," CONDITION("Exceeded") "]}}");
+}
+
+static void a_status_without_ceiling_leaves_it_out(void **state)
+{
+	struct tenant_status status = {.ceiling = AMOUNT_NONE, .ceiling_gpus = AMOUNT_NONE};
+
+	(void)state;
+	api_body_tenant_status(&body, STR("t"), STR("u"), &status);
+	assert_non_null(strstr(body.data, "\"namespaces\":[],\"namespaceCount\":0,\"granted\""));
+	assert_null(strstr(body.data, "ceiling"));
+}
+
+static void a_binding_belongs_to_its_parameter(void **state)
+{
+	const struct str values[] = {STR("vision")};
+	const struct label_requirement in = {STR("gpuqos.io/tenant"), LABEL_IN, values, 1};
+	const struct label_requirement exists = {STR("team"), LABEL_EXISTS, NULL, 0};
+	const struct body_owner owner = {STR("gpuqos.io/v1alpha1"), STR("TenantQoS"), STR("vision"),
+					 STR("u")};
+	struct policy_binding binding = {
+		.policy = STR("gpuqos-tenant-pods"),
+		.param = STR("vision"),
+		.denies = true,
+		.namespaces = {&in, 1},
+	};
+
+	(void)state;
+#define HEAD                                                                                 \
+	"{'apiVersion':'admissionregistration.k8s.io/v1','kind':"                            \
+	"'ValidatingAdmissionPolicyBinding','metadata':{'name':'b','labels':{"               \
+	"'app.kubernetes.io/name':'gpuqos','gpuqos.io/tenant':'vision'},'ownerReferences':[" \
+	"{'apiVersion':'gpuqos.io/v1alpha1','kind':'TenantQoS','name':'vision','uid':'u',"   \
+	"'controller':true}]},'spec':{'policyName':'gpuqos-tenant-pods','paramRef':{'name':" \
+	"'vision','parameterNotFoundAction':'Deny'},'matchResources':"
+	api_body_binding(&body, STR("b"), &owner, &binding);
+	assert_body(HEAD "{'namespaceSelector':{'matchExpressions':[{'key':'gpuqos.io/tenant',"
+			 "'operator':'In','values':['vision']}]}},'validationActions':['Deny']}}");
+	buf_reset(&body);
+	binding.denies = false;
+	binding.namespaces.n_requirements = 0;
+	binding.objects = (struct label_selector){&exists, 1};
+	api_body_binding(&body, STR("b"), &owner, &binding);
+	assert_body(HEAD
+		    "{'objectSelector':{'matchExpressions':[{'key':'team','operator':'Exists'}]}"
+		    "},'validationActions':['Warn']}}");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_status_has_all_amounts_and_conditions),
+		TEST(a_status_without_ceiling_leaves_it_out),
+		TEST(a_binding_belongs_to_its_parameter),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
