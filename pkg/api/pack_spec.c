@@ -99,10 +99,20 @@ static void list_choices(struct buf *text, const char *const *choices)
 		buf_printf(text, "%s%s", i == 0 ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
 }
 
+static int complain_choice(struct spec_check *check, const char *field, struct str text,
+			   const char *const *choices)
+{
+	struct buf list CLEANUP(buf_clear);
+
+	buf_init(&list, QUOTA_MESSAGE_SIZE);
+	list_choices(&list, choices);
+	return spec_complain(check, "spec.%s %.*s is not known to this version; it may be %.*s",
+			     field, STR_ARGS(spec_shown(text)), STR_ARGS(buf_str(&list)));
+}
+
 int spec_choice(struct spec_check *check, const char *field, struct str text,
 		const char *const *choices, size_t *ret_choice)
 {
-	struct buf list CLEANUP(buf_clear);
 	size_t i;
 
 	for (i = 0; choices[i]; i++) {
@@ -111,8 +121,5 @@ int spec_choice(struct spec_check *check, const char *field, struct str text,
 			return 0;
 		}
 	}
-	buf_init(&list, QUOTA_MESSAGE_SIZE);
-	list_choices(&list, choices);
-	return spec_complain(check, "spec.%s %.*s is not known to this version; it may be %.*s",
-			     field, STR_ARGS(spec_shown(text)), STR_ARGS(buf_str(&list)));
+	return complain_choice(check, field, text, choices);
 }
