@@ -68,7 +68,7 @@ static void decide_grant(struct decision *d, const struct quota_share *share)
 	if (share->any_gpus)
 		return;
 	d->granted_gpus = least(d->granted_gpus, grant->granted_gpus);
-	d->gpus = least(d->gpus, grant->granted_gpus);
+	d->gpus = least(d->gpus, grant->effective_gpus);
 }
 
 static int decide_entitlement(struct decision *d, struct error *err)

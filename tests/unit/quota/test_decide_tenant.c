@@ -26,27 +26,43 @@ static const struct grant_case {
 	struct verdict accepted, ready; /* when the server has all that was written */
 } grants[] = {
 	{"granted in full",
-	 {.granted = 320 * GIB, .granted_gpus = 21, .effective = 320 * GIB},
+	 {.granted = 320 * GIB, .granted_gpus = 21, .effective_gpus = 21, .effective = 320 * GIB},
 	 320 * GIB,
 	 {CONDITION_TRUE, QUOTA_REASON_ACCEPTED, NULL},
 	 {CONDITION_TRUE, QUOTA_REASON_ENFORCED, "320Gi"}},
 	{"granted, some of it lent",
-	 {.granted = 320 * GIB, .granted_gpus = 21, .lent = 64 * GIB, .effective = 256 * GIB},
+	 {.granted = 320 * GIB,
+	  .granted_gpus = 21,
+	  .effective_gpus = 21,
+	  .lent = 64 * GIB,
+	  .effective = 256 * GIB},
 	 256 * GIB,
 	 {CONDITION_TRUE, QUOTA_REASON_ACCEPTED, NULL},
 	 {CONDITION_TRUE, QUOTA_REASON_ENFORCED, "64Gi of what is granted are lent"}},
 	{"granted, and some borrowed",
-	 {.granted = 320 * GIB, .granted_gpus = 21, .borrowed = 64 * GIB, .effective = 384 * GIB},
+	 {.granted = 320 * GIB,
+	  .granted_gpus = 21,
+	  .effective_gpus = 21,
+	  .borrowed = 64 * GIB,
+	  .effective = 384 * GIB},
 	 384 * GIB,
 	 {CONDITION_TRUE, QUOTA_REASON_ACCEPTED, NULL},
 	 {CONDITION_TRUE, QUOTA_REASON_ENFORCED, "64Gi of it borrowed"}},
 	{"granted, but others still hold it",
-	 {.outcome = GRANT_WAITS, .granted = 320 * GIB, .granted_gpus = 21, .effective = 200 * GIB},
+	 {.outcome = GRANT_WAITS,
+	  .granted = 320 * GIB,
+	  .granted_gpus = 21,
+	  .effective_gpus = 21,
+	  .effective = 200 * GIB},
 	 200 * GIB,
 	 {CONDITION_TRUE, QUOTA_REASON_ACCEPTED, NULL},
 	 {CONDITION_FALSE, QUOTA_REASON_PENDING, "waits for 120Gi to be let go by siblings"}},
 	{"granted, but others still hold the cards",
-	 {.outcome = GRANT_WAITS, .granted = 320 * GIB, .granted_gpus = 21, .effective = 320 * GIB},
+	 {.outcome = GRANT_WAITS,
+	  .granted = 320 * GIB,
+	  .granted_gpus = 21,
+	  .effective_gpus = 21,
+	  .effective = 320 * GIB},
 	 320 * GIB,
 	 {CONDITION_TRUE, QUOTA_REASON_ACCEPTED, NULL},
 	 {CONDITION_FALSE, QUOTA_REASON_PENDING, "waits for whole GPUs"}},
@@ -54,6 +70,7 @@ static const struct grant_case {
 	 {.outcome = GRANT_NO_ROOM,
 	  .granted = 256 * GIB,
 	  .granted_gpus = 17,
+	  .effective_gpus = 17,
 	  .effective = 256 * GIB,
 	  .missing = 64 * GIB},
 	 256 * GIB,
@@ -146,7 +163,7 @@ static void test_the_fewer_of_the_specs_and_the_grants_cards_bound_hard_values(v
 	w->share.grant = (struct tenant_grant){.granted = 320 * GIB, .effective = 320 * GIB};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		w->spec.gpus = cases[i].spec;
-		w->share.grant.granted_gpus = cases[i].grant;
+		w->share.grant.granted_gpus = w->share.grant.effective_gpus = cases[i].grant;
 		w->share.any_gpus = cases[i].any;
 		world_decide(w);
 		assert_int_equal(world_hard(w, "nvidia.com/gpu"), cases[i].hard);
