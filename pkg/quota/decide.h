@@ -41,8 +41,7 @@ struct quota_share {
  * names of model/resource.h, sorted by name.
  */
 struct resource_quota_view {
-	bool exists, ours; /* ours: controlled by the TenantQoS of the namespace; where it has
-			      none by the GpuMemoryQuota that governs */
+	bool exists, ours; /* ours: of the namespace's TenantQoS, else of its GpuMemoryQuota */
 	const struct resource_amount *hard; /* spec.hard */
 	size_t n_hard;
 	const struct resource_amount *status_hard;
@@ -108,7 +107,7 @@ struct quota_plan {
 	bool delete_resource_quota; /* DryRun: it is ours and should not be there */
 	bool needs_holders; /* decide again with the view's holders (an empty list is not NULL):
 			       they are asked for only where they matter */
-	/* The next to go, of the view's holders; NULL: none. The caller sees to it that no other is
+	/* The next to go, of the view's holders, or NULL. The caller sees to it that no other is
 	 * evicted before the watch shows this one terminating. */
 	const struct quota_holder *evict;
 	bool write_status;     /* status differs from what the server has */

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/checked.h"
 #include "base/limits.h"
 #include "base/macros.h"
 
@@ -53,13 +54,6 @@ static int most_pods_first(const void *a, const void *b)
 	return by_workload(a, b);
 }
 
-static int64_t add(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 static int64_t units_of(const struct quota_holder *holder, struct str resource)
 {
 	for (size_t i = 0; i < holder->n_units; i++)
@@ -79,14 +73,15 @@ static bool fits(const struct walk *walk, const struct quota_holder *holder)
 
 	if (above(holder->charge, spec->pod_gpu_memory) || above(holder->gpus, spec->pod_gpus))
 		return false;
-	if (holder->charge > 0 && above(add(walk->memory, holder->charge), walk->view->effective))
+	if (holder->charge > 0 &&
+	    above(saturating_add(walk->memory, holder->charge), walk->view->effective))
 		return false;
-	if (holder->gpus > 0 && above(add(walk->gpus, holder->gpus), walk->view->gpus))
+	if (holder->gpus > 0 && above(saturating_add(walk->gpus, holder->gpus), walk->view->gpus))
 		return false;
 	for (size_t i = 0; i < spec->n_caps; i++) {
 		int64_t units = units_of(holder, spec->caps[i].resource);
 
-		if (units > 0 && add(walk->units[i], units) > spec->caps[i].count)
+		if (units > 0 && saturating_add(walk->units[i], units) > spec->caps[i].count)
 			return false;
 	}
 	return true;
@@ -96,10 +91,11 @@ static void hold(struct walk *walk, const struct quota_holder *holder)
 {
 	const struct quota_spec *spec = walk->view->spec;
 
-	walk->memory = add(walk->memory, holder->charge);
-	walk->gpus = add(walk->gpus, holder->gpus);
+	walk->memory = saturating_add(walk->memory, holder->charge);
+	walk->gpus = saturating_add(walk->gpus, holder->gpus);
 	for (size_t i = 0; i < spec->n_caps; i++)
-		walk->units[i] = add(walk->units[i], units_of(holder, spec->caps[i].resource));
+		walk->units[i] =
+			saturating_add(walk->units[i], units_of(holder, spec->caps[i].resource));
 }
 
 static void count(struct walk *walk, const struct quota_holder *holder)
@@ -112,7 +108,7 @@ static void count(struct walk *walk, const struct quota_holder *holder)
 		.pods = 1,
 		.gpu_memory = holder->charge,
 	};
-	walk->status.refused = add(walk->status.refused, 1);
+	walk->status.refused = saturating_add(walk->status.refused, 1);
 }
 
 static void look_at(struct walk *walk, const struct quota_holder *holder)
@@ -147,8 +143,8 @@ static void merge(struct walk *walk)
 			rows[n++] = rows[i];
 			continue;
 		}
-		rows[n - 1].pods = add(rows[n - 1].pods, rows[i].pods);
-		rows[n - 1].gpu_memory = add(rows[n - 1].gpu_memory, rows[i].gpu_memory);
+		rows[n - 1].pods = saturating_add(rows[n - 1].pods, rows[i].pods);
+		rows[n - 1].gpu_memory = saturating_add(rows[n - 1].gpu_memory, rows[i].gpu_memory);
 	}
 	if (n > 1)
 		qsort(rows, n, sizeof(*rows), most_pods_first);

@@ -3,6 +3,7 @@
  * What there is too much of, and why: a cut is seen by what the last status says was allowed, since
  * that is all that a restart leaves. From the cause follows who goes, and when.
  */
+#include "base/checked.h"
 #include "quota/internal.h"
 
 /* What is found while all that may be exceeded is gone through. */
@@ -81,7 +82,7 @@ static int64_t units_used(const struct quota_view *view, struct str resource)
 
 	for (size_t i = 0; i < view->n_uses; i++)
 		if (str_equal(name_of(view, view->uses[i].resource), resource))
-			sum += view->uses[i].count;
+			sum = saturating_add(sum, view->uses[i].count);
 	return sum;
 }
 
@@ -112,9 +113,9 @@ static void product_used(const struct quota_view *view, struct str product, int6
 		if (!str_equal(name_of(view, use->product), product))
 			continue;
 		row = price_find(&view->prices, use->resource, use->product);
-		bytes += use->bytes;
+		bytes = saturating_add(bytes, use->bytes);
 		if (row && row->sharing == DEVICE_WHOLE)
-			gpus += use->count;
+			gpus = saturating_add(gpus, use->count);
 	}
 	*ret_bytes = bytes;
 	*ret_gpus = gpus;
@@ -181,7 +182,7 @@ static int64_t evict_from(const struct decision *d)
 	case SHRINK_EVICT:
 		return 0;
 	case SHRINK_DRAIN:
-		return d->excess_since_us + spec->shrink_deadline_us;
+		return saturating_add(d->excess_since_us, spec->shrink_deadline_us);
 	case SHRINK_FREEZE:
 		break;
 	}
