@@ -34,7 +34,7 @@ static void start(struct tenant_party *p, const struct tenant_member *m, struct 
 	p->gpus.held = MAX(MAX(m->enforced_gpus, m->used_gpus), 0);
 }
 
-static void order(struct tenant_decision *d, struct tenant_grant *grants)
+static void order(struct tenant_work *d, struct tenant_grant *grants)
 {
 	const struct tenant_member *members = d->view->members;
 	bool sorted = true;
@@ -54,7 +54,7 @@ static bool is_moving(const struct tenant_party *p)
 	       p->gpus.given < p->gpus.goals[GIVING_ALL] || p->grant->borrowed > p->loan;
 }
 
-static struct tenant_sums add_up(const struct tenant_decision *d)
+static struct tenant_sums add_up(const struct tenant_work *d)
 {
 	struct tenant_sums sums = {0};
 
@@ -75,7 +75,7 @@ static struct tenant_sums add_up(const struct tenant_decision *d)
 int tenant_decide(const struct tenant_view *view, struct arena *arena,
 		  struct tenant_grant *ret_grants, struct tenant_sums *ret_sums, struct error *err)
 {
-	struct tenant_decision d = {.view = view, .n = view->n_members};
+	struct tenant_work d = {.view = view, .n = view->n_members};
 
 	d.parties = arena_alloc(arena, d.n * sizeof(*d.parties));
 	if (!d.parties)

@@ -41,7 +41,7 @@ static int64_t wants_gpus(const struct tenant_member *m)
 }
 
 /* The oldest take first, so what a cut ceiling lacks is the youngest's. */
-static void keep_granted(struct tenant_decision *d, struct room *memory, struct room *gpus)
+static void keep_granted(struct tenant_work *d, struct room *memory, struct room *gpus)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		const struct tenant_member *m = d->parties[i].member;
@@ -52,7 +52,7 @@ static void keep_granted(struct tenant_decision *d, struct room *memory, struct 
 	}
 }
 
-static void raise_granted(struct tenant_decision *d, struct room *memory, struct room *gpus)
+static void raise_granted(struct tenant_work *d, struct room *memory, struct room *gpus)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		const struct tenant_member *m = d->parties[i].member;
@@ -70,7 +70,7 @@ static void raise_granted(struct tenant_decision *d, struct room *memory, struct
 	}
 }
 
-void tenant_accept(struct tenant_decision *d)
+void tenant_accept(struct tenant_work *d)
 {
 	struct room memory = room_of(d->view->ceiling), gpus = room_of(d->view->ceiling_gpus);
 
@@ -127,7 +127,7 @@ static void give(struct tenant_share *share, enum giving pass, wide_sum *room)
  * Without a ceiling own grants wait for nobody. What is borrowed waits all the same, for what
  * donors let go: beside the grants only those who have no part in loans may hold more.
  */
-static wide_sum give_without_ceiling(struct tenant_decision *d)
+static wide_sum give_without_ceiling(struct tenant_work *d)
 {
 	wide_sum room = 0;
 
@@ -144,7 +144,7 @@ static wide_sum give_without_ceiling(struct tenant_decision *d)
 	return room;
 }
 
-static void give_memory(struct tenant_decision *d)
+static void give_memory(struct tenant_work *d)
 {
 	bool endless = d->view->ceiling == AMOUNT_NONE;
 	wide_sum room = endless ? ENDLESS : MAX(d->view->ceiling, 0);
@@ -166,7 +166,7 @@ static void give_memory(struct tenant_decision *d)
 			give(&d->parties[i].memory, (enum giving)pass, &room);
 }
 
-static void give_gpus(struct tenant_decision *d)
+static void give_gpus(struct tenant_work *d)
 {
 	bool endless = d->view->ceiling_gpus == AMOUNT_NONE;
 	wide_sum room = endless ? ENDLESS : MAX(d->view->ceiling_gpus, 0);
@@ -190,7 +190,7 @@ static bool waits(const struct tenant_share *share)
 	return share->given < share->goals[GIVING_OWN];
 }
 
-void tenant_give(struct tenant_decision *d)
+void tenant_give(struct tenant_work *d)
 {
 	give_memory(d);
 	give_gpus(d);

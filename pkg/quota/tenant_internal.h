@@ -52,19 +52,19 @@ struct tenant_party {
 	int64_t adds;               /* of what is to be lent anew */
 };
 
-struct tenant_decision {
+struct tenant_work {
 	const struct tenant_view *view;
 	struct tenant_party *parties; /* oldest first */
 	size_t n;
 };
 
 /* tenant_grant.c: granted, granted_gpus, outcome (but WAITS), missing, missing_gpus. */
-void tenant_accept(struct tenant_decision *d);
+void tenant_accept(struct tenant_work *d);
 /* tenant_lend.c: loan, stands, carries, adds: what is to be, and what is on its way back. */
-void tenant_lend(struct tenant_decision *d);
+void tenant_lend(struct tenant_work *d);
 /* tenant_grant.c: how much of its target each member may hold now. */
-void tenant_give(struct tenant_decision *d);
+void tenant_give(struct tenant_work *d);
 /* tenant_lend.c: borrowed, lent, recalled, by what is given. */
-void tenant_book(struct tenant_decision *d);
+void tenant_book(struct tenant_work *d);
 
 #endif

@@ -71,7 +71,7 @@ static int64_t asked_back(const struct tenant_party *p)
 	return MAX(p->keeps - MAX(loan, 0), 0);
 }
 
-static struct sums add_up(struct tenant_decision *d)
+static struct sums add_up(struct tenant_work *d)
 {
 	struct sums sums = {0};
 
@@ -90,7 +90,7 @@ static struct sums add_up(struct tenant_decision *d)
 /* --- calling back */
 
 /* Takes @amount off what borrowers may keep, the youngest first; returns what is left of it. */
-static wide_sum call_back(struct tenant_decision *d, wide_sum amount, bool unused_only)
+static wide_sum call_back(struct tenant_work *d, wide_sum amount, bool unused_only)
 {
 	for (size_t i = d->n; i-- > 0 && amount > 0;) {
 		struct tenant_party *p = &d->parties[i];
@@ -124,7 +124,7 @@ static bool wishes_more(const struct tenant_party *p)
 }
 
 /* What it takes to lift all who wish for more to @level. */
-static wide_sum cost_of(const struct tenant_decision *d, int64_t level)
+static wide_sum cost_of(const struct tenant_work *d, int64_t level)
 {
 	wide_sum cost = 0;
 
@@ -139,7 +139,7 @@ static wide_sum cost_of(const struct tenant_decision *d, int64_t level)
 }
 
 /* The highest level that @amount pays for. */
-static int64_t level_for(const struct tenant_decision *d, wide_sum amount)
+static int64_t level_for(const struct tenant_work *d, wide_sum amount)
 {
 	int64_t low = 0, high = 0;
 
@@ -158,7 +158,7 @@ static int64_t level_for(const struct tenant_decision *d, wide_sum amount)
 }
 
 /* Max-min: the least loan is raised first. The bytes that no level divides are the oldest's. */
-static void share_out(struct tenant_decision *d, wide_sum amount)
+static void share_out(struct tenant_work *d, wide_sum amount)
 {
 	int64_t level;
 
@@ -195,7 +195,7 @@ static wide_sum to_lend_anew(const struct sums *sums)
 
 /* --- who carries it */
 
-static wide_sum carry(struct tenant_decision *d, enum lending which, wide_sum amount, bool anew)
+static wide_sum carry(struct tenant_work *d, enum lending which, wide_sum amount, bool anew)
 {
 	for (size_t i = d->n; i-- > 0 && amount > 0;) {
 		struct tenant_party *p = &d->parties[i];
@@ -212,7 +212,7 @@ static wide_sum carry(struct tenant_decision *d, enum lending which, wide_sum am
  * A donor may have left the tenant, or its status was lost: then nobody carries a part of what is
  * borrowed. It is no loan any more, but held beyond what is allowed.
  */
-static void forget(struct tenant_decision *d, wide_sum amount)
+static void forget(struct tenant_work *d, wide_sum amount)
 {
 	for (size_t i = d->n; i-- > 0 && amount > 0;) {
 		struct tenant_party *p = &d->parties[i];
@@ -223,7 +223,7 @@ static void forget(struct tenant_decision *d, wide_sum amount)
 	}
 }
 
-static void carry_all(struct tenant_decision *d, wide_sum stands)
+static void carry_all(struct tenant_work *d, wide_sum stands)
 {
 	wide_sum anew = 0;
 
@@ -236,7 +236,7 @@ static void carry_all(struct tenant_decision *d, wide_sum stands)
 	carry(d, LENDING_MORE, anew, true);
 }
 
-void tenant_lend(struct tenant_decision *d)
+void tenant_lend(struct tenant_work *d)
 {
 	struct sums sums;
 	wide_sum back;
@@ -254,7 +254,7 @@ void tenant_lend(struct tenant_decision *d)
 
 /* --- the books */
 
-static wide_sum book_borrowed(struct tenant_decision *d)
+static wide_sum book_borrowed(struct tenant_work *d)
 {
 	wide_sum sum = 0;
 
@@ -270,7 +270,7 @@ static wide_sum book_borrowed(struct tenant_decision *d)
 	return sum;
 }
 
-static wide_sum book_lent(struct tenant_decision *d, wide_sum amount, bool anew)
+static wide_sum book_lent(struct tenant_work *d, wide_sum amount, bool anew)
 {
 	for (size_t i = d->n; i-- > 0 && amount > 0;) {
 		struct tenant_party *p = &d->parties[i];
@@ -282,7 +282,7 @@ static wide_sum book_lent(struct tenant_decision *d, wide_sum amount, bool anew)
 	return amount;
 }
 
-void tenant_book(struct tenant_decision *d)
+void tenant_book(struct tenant_work *d)
 {
 	book_lent(d, book_lent(d, book_borrowed(d), false), true);
 }

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A TenantQoS's status and bindings. As for a quota, `checks` lists in order what its conditions
+ * look at: the first check of a condition that applies fills it, the last one always does.
+ */
+#include "quota/tenant_plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/macros.h"
+#include "quota/internal.h"
+
+struct planning {
+	const struct tenant_plan_view *view;
+	struct arena *arena;
+	struct tenant_plan plan;
+	bool in_force;
+};
+
+bool tenant_in_force(const struct tenant_facts *facts)
+{
+	return !facts->terminating && !facts->invalid;
+}
+
+/* --- bindings */
+
+static bool is_wanted(const struct tenant_spec *spec, enum tenant_binding which)
+{
+	if (which == TENANT_BINDING_QOS)
+		return spec->qos != POD_QOS_ANY;
+	/* To a policy, a selector that asks for nothing is one that takes all. */
+	return which != TENANT_BINDING_LABELS || spec->namespaces.n_requirements > 0;
+}
+
+/* The namespaces that carry the tenant's label. */
+static bool own_namespaces(struct planning *p, struct label_selector *ret_selector)
+{
+	struct label_requirement *requirement = arena_alloc(p->arena, sizeof(*requirement));
+	struct str *value = arena_alloc(p->arena, sizeof(*value));
+
+	if (!requirement || !value)
+		return false;
+	*value = p->view->facts->name;
+	*requirement = (struct label_requirement){STR(TENANT_LABEL), LABEL_IN, value, 1};
+	*ret_selector = (struct label_selector){requirement, 1};
+	return true;
+}
+
+static bool name_binding(struct planning *p, const char *prefix, struct str *ret_name)
+{
+	struct str head = str_from(prefix), tail = p->view->facts->name;
+	char *name = arena_alloc(p->arena, head.len + tail.len + 1);
+
+	if (!name)
+		return false;
+	memcpy(name, head.data, head.len);
+	if (tail.len > 0)
+		memcpy(name + head.len, tail.data, tail.len);
+	*ret_name = (struct str){name, head.len + tail.len};
+	return true;
+}
+
+static bool describe_binding(struct planning *p, enum tenant_binding which,
+			     struct tenant_binding_plan *binding)
+{
+	const struct tenant_spec *spec = &p->view->facts->spec;
+
+	binding->spec.policy = str_from(tenant_binding_policy(which));
+	binding->spec.param = p->view->facts->name;
+	binding->spec.denies = which != TENANT_BINDING_QOS || spec->qos_denies;
+	if (!name_binding(p, tenant_binding_prefix(which), &binding->name))
+		return false;
+	/* Who may set the labels that the tenant selects by concerns all namespaces that match. */
+	if (which == TENANT_BINDING_LABELS) {
+		binding->spec.objects = spec->namespaces;
+		return true;
+	}
+	return own_namespaces(p, &binding->spec.namespaces);
+}
+
+static int decide_bindings(struct planning *p, struct error *err)
+{
+	const struct tenant_facts *facts = p->view->facts;
+
+	for (int i = 0; i < TENANT_BINDING_COUNT; i++) {
+		enum tenant_binding which = (enum tenant_binding)i;
+		struct tenant_binding_plan *binding = &p->plan.bindings[i];
+		const struct binding_facts *seen = p->view->bindings[i];
+		bool ours = seen && str_equal(seen->owner_uid, facts->uid);
+
+		if (!describe_binding(p, which, binding))
+			return decide_no_memory(err);
+		if (!p->in_force)
+			continue;
+		if (!is_wanted(&facts->spec, which)) {
+			binding->remove = ours;
+			continue;
+		}
+		binding->write =
+			!ours || seen->other || !policy_binding_equal(&seen->spec, &binding->spec);
+		binding->replace = seen && (seen->other || (!ours && !str_empty(seen->owner_uid)));
+	}
+	return 0;
+}
+
+/* --- amounts and names */
+
+static int compare_names(const void *a, const void *b)
+{
+	return str_compare(*(const struct str *)a, *(const struct str *)b);
+}
+
+static int list_namespaces(struct planning *p, struct error *err)
+{
+	size_t n = p->view->n_namespaces;
+	struct str *names = arena_alloc(p->arena, n * sizeof(*names));
+
+	if (!names)
+		return decide_no_memory(err);
+	if (n > 0)
+		memcpy(names, p->view->namespaces, n * sizeof(*names));
+	if (n > 1)
+		qsort(names, n, sizeof(*names), compare_names);
+	p->plan.status.namespaces = names;
+	p->plan.status.n_namespaces_listed = MIN(n, (size_t)LIMIT_STATUS_NAMESPACES);
+	p->plan.status.n_namespaces = (int64_t)n;
+	return 0;
+}
+
+static void set_amounts(struct planning *p)
+{
+	const struct tenant_facts *facts = p->view->facts;
+	const struct tenant_sums *sums = &p->view->sums;
+	struct tenant_status *status = &p->plan.status;
+
+	status->observed_generation = facts->generation;
+	status->ceiling = p->in_force ? facts->spec.ceiling : 0;
+	status->ceiling_gpus = p->in_force ? facts->spec.ceiling_gpus : 0;
+	status->granted = sums->granted;
+	status->granted_gpus = sums->granted_gpus;
+	status->used = sums->used;
+	status->used_gpus = sums->used_gpus;
+	status->lent = sums->lent;
+}
+
+/* --- Accepted */
+
+static bool accepted_terminating(struct planning *p, struct condition *c)
+{
+	if (!p->view->facts->terminating)
+		return false;
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_TERMINATING,
+			     "This TenantQoS is being deleted: until it is gone, nothing new is "
+			     "allowed in its namespaces.");
+}
+
+static bool accepted_invalid(struct planning *p, struct condition *c)
+{
+	if (!p->view->facts->invalid)
+		return false;
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_INVALID,
+			     "No GPU is allowed in the tenant's namespaces until the spec is "
+			     "corrected: %s.",
+			     p->view->facts->invalid);
+}
+
+static bool accepted_elsewhere(struct planning *p, struct condition *c)
+{
+	const struct tenant_some *elsewhere = &p->view->elsewhere;
+
+	if (elsewhere->n <= 0)
+		return false;
+	condition_say(c, CONDITION_FALSE, QUOTA_REASON_NAMESPACE_CONFLICT,
+		      "A namespace belongs to the oldest TenantQoS that selects it: %" PRId64
+		      " of those that this one selects belong to others",
+		      elsewhere->n);
+	if (!str_empty(elsewhere->namespace))
+		condition_say_more(c, ", as %.*s does to %.*s", STR_ARGS(elsewhere->namespace),
+				   STR_ARGS(p->view->elsewhere_tenant));
+	condition_say_more(c, ". Change one of the namespaceSelectors.");
+	return true;
+}
+
+static bool accepted(struct planning *p, struct condition *c)
+{
+	condition_say(c, CONDITION_TRUE, QUOTA_REASON_ACCEPTED,
+		      "The TenantQoS governs all namespaces that it selects.");
+	if (p->view->n_namespaces == 0)
+		condition_say_more(c, " There are none at present.");
+	return true;
+}
+
+/* --- Ready */
+
+static bool ready_not_accepted(struct planning *p, struct condition *c)
+{
+	bool has_nothing = p->view->n_namespaces == 0 && p->view->elsewhere.n > 0;
+
+	if (p->in_force && !has_nothing)
+		return false;
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_NOT_ACCEPTED,
+			     "The spec is not in force: see condition Accepted.");
+}
+
+static bool ready_to_be_written(struct planning *p, struct condition *c)
+{
+	for (int i = 0; i < TENANT_BINDING_COUNT; i++) {
+		const struct tenant_binding_plan *binding = &p->plan.bindings[i];
+
+		if (binding->write || binding->remove)
+			return condition_say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
+					     "ValidatingAdmissionPolicyBinding %.*s is about to be "
+					     "%s.",
+					     STR_ARGS(binding->name),
+					     binding->write ? "written" : "deleted");
+	}
+	return false;
+}
+
+static bool ready_not_enforced(struct planning *p, struct condition *c)
+{
+	const struct tenant_some *unenforced = &p->view->unenforced;
+
+	if (unenforced->n <= 0)
+		return false;
+	condition_say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
+		      "In %" PRId64 " of %zu namespaces the API server does not enforce yet what "
+		      "the tenant gives them",
+		      unenforced->n, p->view->n_namespaces);
+	if (!str_empty(unenforced->namespace))
+		condition_say_more(c, ", %.*s among them", STR_ARGS(unenforced->namespace));
+	condition_say_more(c, ".");
+	return true;
+}
+
+static bool ready(struct planning *p, struct condition *c)
+{
+	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_ENFORCED,
+			     "The API server enforces in all %zu namespaces what the tenant gives "
+			     "them.",
+			     p->view->n_namespaces);
+}
+
+/* --- Exceeded */
+
+#define UNTIL "nobody is given more until it falls."
+
+static bool exceeded_not_measured(struct planning *p, struct condition *c)
+{
+	if (p->in_force)
+		return false;
+	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
+			     "The spec is not in force: nothing is measured against it.");
+}
+
+static bool exceeded_memory(struct planning *p, struct condition *c)
+{
+	const struct tenant_status *status = &p->plan.status;
+
+	if (status->ceiling == AMOUNT_NONE || status->used <= status->ceiling)
+		return false;
+	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT,
+			     "%s of GPU memory are held where the ceiling is %s: " UNTIL,
+			     amount_text(status->used).text, amount_text(status->ceiling).text);
+}
+
+static bool exceeded_gpus(struct planning *p, struct condition *c)
+{
+	const struct tenant_status *status = &p->plan.status;
+
+	if (status->ceiling_gpus == AMOUNT_NONE || status->used_gpus <= status->ceiling_gpus)
+		return false;
+	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT,
+			     "%" PRId64 " whole GPUs are held where the ceiling is %" PRId64
+			     ": " UNTIL,
+			     status->used_gpus, status->ceiling_gpus);
+}
+
+static bool exceeded_not(struct planning *p, struct condition *c)
+{
+	const struct tenant_status *status = &p->plan.status;
+	bool bounded = status->ceiling != AMOUNT_NONE || status->ceiling_gpus != AMOUNT_NONE;
+
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_WITHIN_LIMIT,
+			     bounded ? "What the namespaces hold is within the ceiling."
+				     : "The tenant as a whole has no ceiling.");
+}
+
+/* --- all of them */
+
+static const struct check {
+	enum tenant_condition condition;
+	bool (*applies)(struct planning *p, struct condition *c); /* fills @c where it does */
+} checks[] = {
+	{TENANT_ACCEPTED, accepted_terminating},  {TENANT_ACCEPTED, accepted_invalid},
+	{TENANT_ACCEPTED, accepted_elsewhere},    {TENANT_ACCEPTED, accepted},
+	{TENANT_READY, ready_not_accepted},       {TENANT_READY, ready_to_be_written},
+	{TENANT_READY, ready_not_enforced},       {TENANT_READY, ready},
+	{TENANT_EXCEEDED, exceeded_not_measured}, {TENANT_EXCEEDED, exceeded_memory},
+	{TENANT_EXCEEDED, exceeded_gpus},         {TENANT_EXCEEDED, exceeded_not},
+};
+
+static const struct tenant_status *seen_status(const struct planning *p)
+{
+	return p->view->facts->has_status ? &p->view->facts->status : NULL;
+}
+
+/* A transition is a change of the condition's status, not of its reason. */
+static int64_t since(const struct planning *p, enum tenant_condition which,
+		     enum condition_status status)
+{
+	const struct tenant_status *seen = seen_status(p);
+
+	if (seen && seen->conditions[which].status == status &&
+	    seen->conditions[which].since_us > 0)
+		return seen->conditions[which].since_us;
+	return p->view->now_real_us - p->view->now_real_us % USEC_PER_SEC;
+}
+
+static void set_conditions(struct planning *p)
+{
+	bool filled[TENANT_CONDITION_COUNT] = {false};
+
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		enum tenant_condition which = checks[i].condition;
+		struct condition *c = &p->plan.status.conditions[which];
+
+		if (filled[which] || !checks[i].applies(p, c))
+			continue;
+		filled[which] = true;
+		c->since_us = since(p, which, c->status);
+	}
+}
+
+/* --- whether to write it */
+
+static bool same_names(const struct tenant_status *a, const struct tenant_status *b)
+{
+	if (a->n_namespaces != b->n_namespaces || a->n_namespaces_listed != b->n_namespaces_listed)
+		return false;
+	for (size_t i = 0; i < a->n_namespaces_listed; i++)
+		if (!str_equal(a->namespaces[i], b->namespaces[i]))
+			return false;
+	return true;
+}
+
+/* Exceeded's message carries amounts in use. */
+static bool same_verdicts(const struct tenant_status *a, const struct tenant_status *b)
+{
+	for (int i = 0; i < TENANT_CONDITION_COUNT; i++) {
+		const struct condition *left = &a->conditions[i], *right = &b->conditions[i];
+
+		if (left->status != right->status || left->reason != right->reason)
+			return false;
+		if (i != TENANT_EXCEEDED && strcmp(left->message, right->message) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool same_but_use(const struct tenant_status *a, const struct tenant_status *b)
+{
+	return a->observed_generation == b->observed_generation && a->ceiling == b->ceiling &&
+	       a->ceiling_gpus == b->ceiling_gpus && a->granted == b->granted &&
+	       a->granted_gpus == b->granted_gpus && same_names(a, b) && same_verdicts(a, b);
+}
+
+bool tenant_status_equal(const struct tenant_status *a, const struct tenant_status *b)
+{
+	return same_but_use(a, b) && a->used == b->used && a->used_gpus == b->used_gpus &&
+	       a->lent == b->lent &&
+	       strcmp(a->conditions[TENANT_EXCEEDED].message,
+		      b->conditions[TENANT_EXCEEDED].message) == 0;
+}
+
+int tenant_plan_decide(const struct tenant_plan_view *view, struct arena *arena,
+		       struct tenant_plan *ret_plan, struct error *err)
+{
+	struct planning p = {.view = view, .arena = arena};
+	const struct tenant_status *seen = seen_status(&p);
+
+	p.in_force = tenant_in_force(view->facts);
+	if (decide_bindings(&p, err) < 0 || list_namespaces(&p, err) < 0)
+		return -1;
+	set_amounts(&p);
+	set_conditions(&p);
+	p.plan.write_status = !seen || !tenant_status_equal(seen, &p.plan.status);
+	p.plan.status_urgent = !seen || !same_but_use(seen, &p.plan.status);
+	*ret_plan = p.plan;
+	return 0;
+}
