@@ -152,6 +152,7 @@ struct tenant_grant grant_of(const struct cluster *cluster, uint32_t namespace)
 	cards = cards_of(cluster);
 	grant.granted = amounts->granted;
 	grant.granted_gpus = cards_for(&cards, amounts->granted, amounts->limit_gpus, 0);
+	grant.effective_gpus = grant.granted_gpus;
 	grant.borrowed = amounts->borrowed;
 	grant.lent = amounts->lent;
 	grant.effective = amounts->effective;
