@@ -225,6 +225,16 @@ static int pack_offers(const struct wire_node *wire, const struct pack *pack,
 	return 0;
 }
 
+static enum node_ready ready(const struct wire_list *conditions)
+{
+	wire_for_each(const struct wire_node_condition, condition, *conditions) {
+		if (str_equal(condition->type, STR("Ready")))
+			return str_equal(condition->status, STR("True")) ? NODE_READY
+									 : NODE_NOT_READY;
+	}
+	return NODE_READY_UNKNOWN;
+}
+
 int api_pack_node(const struct wire_node *wire, struct arena *arena, struct node_facts *ret_facts,
 		  struct error *err)
 {
@@ -233,6 +243,7 @@ int api_pack_node(const struct wire_node *wire, struct arena *arena, struct node
 		.name = meta->name,
 		.uid = meta->uid,
 		.resource_version = api_version_number(meta->resource_version),
+		.ready = ready(&wire->status.conditions),
 	};
 
 	if (pack_check_meta(meta, err) < 0 ||

@@ -167,6 +167,18 @@ static struct str wanted_product(const struct wire_list *selector)
 	return product;
 }
 
+/* Who controls it, and what tells a Deployment's ReplicaSet from another. */
+static void pack_owner(const struct wire_meta *meta, struct pod_facts *facts)
+{
+	wire_for_each(const struct wire_owner, owner, meta->owners) {
+		if (!owner->controller)
+			continue;
+		facts->owner_kind = owner->kind;
+		facts->owner_name = owner->name;
+	}
+	wire_map_get(&meta->labels, STR("pod-template-hash"), &facts->template_hash);
+}
+
 static int check_pod(const struct wire_pod *wire, struct error *err)
 {
 	if (pack_check_meta(&wire->meta, err) < 0)
@@ -194,6 +206,7 @@ int api_pack_pod(const struct wire_pod *wire, struct arena *arena, struct pod_fa
 		.phase = phase_of(wire->status.phase),
 		.terminating = wire_has(meta, WIRE_META_DELETION),
 		.created_us = meta->creation_us,
+		.deletion_us = wire_has(meta, WIRE_META_DELETION) ? meta->deletion_us : 0,
 		.extended_claim = wire->status.extended_claim.name,
 	};
 
@@ -202,6 +215,7 @@ int api_pack_pod(const struct wire_pod *wire, struct arena *arena, struct pod_fa
 	if (check_pod(wire, err) < 0 || pack_containers(&pod, &wire->spec, &facts) < 0 ||
 	    pack_overhead(&pod, &wire->spec, &facts) < 0)
 		return pack_locate(err, "Pod", meta);
+	pack_owner(meta, &facts);
 	*ret_facts = facts;
 	return 0;
 }

@@ -58,7 +58,7 @@ static const struct schema pod_status_schema =
 	SCHEMA("PodStatus", struct wire_pod_status, pod_status_fields);
 
 static const struct field pod_fields[] = {
-	FIELD_SUB(struct wire_pod, meta, "metadata", 1, FIELD_MESSAGE, &wire_meta_schema),
+	FIELD_SUB(struct wire_pod, meta, "metadata", 1, FIELD_MESSAGE, &wire_pod_meta_schema),
 	FIELD_SUB(struct wire_pod, spec, "spec", 2, FIELD_MESSAGE, &pod_spec_schema),
 	FIELD_SUB(struct wire_pod, status, "status", 3, FIELD_MESSAGE, &pod_status_schema),
 };
@@ -66,8 +66,17 @@ const struct schema wire_pod_schema = SCHEMA("Pod", struct wire_pod, pod_fields)
 
 /* --- Node, Namespace */
 
+static const struct field node_condition_fields[] = {
+	FIELD(struct wire_node_condition, type, "type", 1, FIELD_STRING),
+	FIELD(struct wire_node_condition, status, "status", 2, FIELD_STRING),
+};
+static const struct schema node_condition_schema =
+	SCHEMA("NodeCondition", struct wire_node_condition, node_condition_fields);
+
 static const struct field node_status_fields[] = {
 	FIELD(struct wire_node_status, capacity, "capacity", 1, FIELD_QUANTITIES),
+	FIELD_SUB(struct wire_node_status, conditions, "conditions", 4, FIELD_MESSAGES,
+		  &node_condition_schema),
 };
 static const struct schema node_status_schema =
 	SCHEMA("NodeStatus", struct wire_node_status, node_status_fields);

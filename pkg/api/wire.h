@@ -46,14 +46,20 @@ struct wire_pod_status {
 
 struct wire_pod {
 	uint64_t present;
-	struct wire_meta meta;
+	struct wire_meta meta; /* with labels, annotations and owners */
 	struct wire_pod_spec spec;
 	struct wire_pod_status status;
 };
 
+struct wire_node_condition {
+	uint64_t present;
+	struct str type, status;
+};
+
 struct wire_node_status {
 	uint64_t present;
-	struct wire_list capacity; /* struct wire_pair */
+	struct wire_list capacity;   /* struct wire_pair */
+	struct wire_list conditions; /* struct wire_node_condition */
 };
 
 struct wire_node {

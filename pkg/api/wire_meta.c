@@ -44,6 +44,7 @@ static const struct field plain_meta[] = {PLAIN_META};
 static const struct field labelled_meta[] = {PLAIN_META, LABELS};
 static const struct field owned_meta[] = {PLAIN_META, OWNERS, MANAGED_FIELDS};
 static const struct field bound_meta[] = {PLAIN_META, LABELS, OWNERS};
+static const struct field pod_meta[] = {PLAIN_META, LABELS, ANNOTATIONS, OWNERS};
 static const struct field claim_meta[] = {PLAIN_META, ANNOTATIONS, OWNERS};
 
 const struct schema wire_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, plain_meta);
@@ -51,6 +52,7 @@ const struct schema wire_labelled_meta_schema =
 	SCHEMA("ObjectMeta", struct wire_meta, labelled_meta);
 const struct schema wire_owned_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, owned_meta);
 const struct schema wire_bound_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, bound_meta);
+const struct schema wire_pod_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, pod_meta);
 const struct schema wire_claim_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, claim_meta);
 
 static const struct field list_meta[] = {

@@ -330,6 +330,38 @@ static void refuses_with_the_node_s_name(void **state)
 	assert_string_equal(err.message, "Node n: has no uid");
 }
 
+static void a_node_is_ready_only_where_its_condition_says_so(void **state)
+{
+	static const struct {
+		const char *conditions;
+		enum node_ready ready;
+	} cases[] = {
+		{"", NODE_READY_UNKNOWN},
+		{"{'type':'DiskPressure','status':'True'}", NODE_READY_UNKNOWN},
+		{"{'type':'DiskPressure','status':'False'},{'type':'Ready','status':'True'}",
+		 NODE_READY},
+		{"{'type':'Ready','status':'False'}", NODE_NOT_READY},
+		{"{'type':'Ready','status':'Unknown'}", NODE_NOT_READY},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct arena arena CLEANUP(arena_clear);
+		struct node_facts facts;
+		struct wire_node wire;
+		char json[256];
+
+		arena_init(&arena, LIMIT_DECODE_ARENA);
+		snprintf(json, sizeof(json),
+			 "{'metadata':{'name':'n','uid':'u'},'status':{'conditions':[%s]}}",
+			 cases[i].conditions);
+		sample_decode(&wire_node_schema, json, &arena, &wire);
+		assert_int_equal(api_pack_node(&wire, &arena, &facts, NULL), 0);
+		if (facts.ready != cases[i].ready)
+			fail_msg("%s: %d", cases[i].conditions, (int)facts.ready);
+	}
+}
+
 static void refuses_more_resources_than_it_keeps(void **state)
 {
 	struct arena arena CLEANUP(arena_clear);
@@ -356,6 +388,7 @@ int main(void)
 		cmocka_unit_test(recorded_nodes_offer_what_they_have),
 		cmocka_unit_test(labels_price_what_they_describe_and_nothing_else),
 		cmocka_unit_test(refuses_with_the_node_s_name),
+		cmocka_unit_test(a_node_is_ready_only_where_its_condition_says_so),
 		cmocka_unit_test(refuses_more_resources_than_it_keeps),
 	};
 

@@ -101,6 +101,40 @@ static void recorded_pods_ask_for_what_their_manifests_say(void **state)
 	}
 }
 
+static void recorded_pods_have_their_owners(void **state)
+{
+	static const struct {
+		const char *name, *kind;
+		bool hashed;
+	} cases[] = {
+		{"pod.deployment-vllm", "ReplicaSet", true},
+		{"pod.statefulset-notebook", "StatefulSet", false},
+		{"pod.job-finetune", "Job", false},
+		{"pod.terminating", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct arena arena CLEANUP(arena_clear);
+		struct buf text CLEANUP(buf_clear);
+		struct wire_pod wire;
+		struct pod_facts facts;
+
+		arena_init(&arena, LIMIT_DECODE_ARENA);
+		buf_init(&text, LIMIT_WATCH_FRAME);
+		recorded_decode(&wire_pod_schema, cases[i].name, &text, &arena, &wire);
+		assert_int_equal(api_pack_pod(&wire, &arena, &facts, NULL), 0);
+		if (!str_equal(facts.owner_kind, str_from(cases[i].kind)))
+			fail_msg("%s: %.*s %.*s", cases[i].name, STR_ARGS(facts.owner_kind),
+				 STR_ARGS(facts.owner_name));
+		if (cases[i].hashed)
+			assert_true(str_ends_with(facts.owner_name, facts.template_hash));
+		assert_int_equal(!str_empty(facts.template_hash), cases[i].hashed);
+		assert_int_equal(facts.deletion_us >= facts.created_us, facts.terminating);
+		assert_int_equal(facts.deletion_us == 0, !facts.terminating);
+	}
+}
+
 static int pack(const char *rest, struct arena *arena, struct pod_facts *ret_facts,
 		struct error *err)
 {
@@ -311,6 +345,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recorded_pods_ask_for_what_their_manifests_say),
+		cmocka_unit_test(recorded_pods_have_their_owners),
 		cmocka_unit_test(containers_ask_by_requests_then_limits),
 		cmocka_unit_test(phases_and_places_are_read),
 		cmocka_unit_test(refuses_with_the_pod_s_name),
