@@ -80,6 +80,13 @@ static const struct field dry_run_fields[] = {
 static const struct schema dry_run_schema =
 	SCHEMA("DryRun", struct wire_quota_dry_run, dry_run_fields);
 
+static const struct field device_class_fields[] = {
+	JSON(struct wire_quota_device_class, name, "name", FIELD_STRING),
+	JSON(struct wire_quota_device_class, resource, "resource", FIELD_STRING),
+};
+static const struct schema device_class_schema =
+	SCHEMA("DeviceClass", struct wire_quota_device_class, device_class_fields);
+
 static const struct field status_fields[] = {
 	JSON(struct wire_quota_status, observed_generation, "observedGeneration", FIELD_INT64),
 	JSON(struct wire_quota_status, effective, "effective", FIELD_QUANTITY),
@@ -99,6 +106,8 @@ static const struct field status_fields[] = {
 	JSON(struct wire_quota_status, released_pods, "releasedPods", FIELD_INT64),
 	JSON(struct wire_quota_status, tenant, "tenant", FIELD_STRING),
 	JSON_SUB(struct wire_quota_status, dry_run, "dryRun", FIELD_MESSAGE, &dry_run_schema),
+	JSON_SUB(struct wire_quota_status, device_classes, "deviceClasses", FIELD_MESSAGES,
+		 &device_class_schema),
 };
 static const struct schema status_schema =
 	SCHEMA("GpuMemoryQuotaStatus", struct wire_quota_status, status_fields);

@@ -76,6 +76,11 @@ struct wire_quota_dry_run {
 	struct wire_list workloads; /* struct wire_dry_run_workload */
 };
 
+struct wire_quota_device_class {
+	uint64_t present;
+	struct str name, resource;
+};
+
 struct wire_quota_status {
 	uint64_t present;
 	int64_t observed_generation;
@@ -87,6 +92,7 @@ struct wire_quota_status {
 	int64_t released_pods;
 	struct str tenant;
 	struct wire_quota_dry_run dry_run;
+	struct wire_list device_classes; /* struct wire_quota_device_class */
 };
 
 #define WIRE_STATUS_RESOURCES 9

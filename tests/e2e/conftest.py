@@ -35,6 +35,17 @@ def world(tmp_path_factory):
         assert not controller.alive or controller.stop(30)[0] == 0, controller.log()[-4000:]
 
 
+@pytest.fixture(scope="session")
+def policies():
+    """A cluster with gpuqos installed and no controller: tests publish the statuses that
+    the policies read. GPUQOS_POLICIES_DIR names a cluster to use instead, as it is."""
+    with Cluster.start("--without", "kwok,scheduler", "--apiserver-arg", "--allow-privileged=true",
+                       variable="GPUQOS_POLICIES_DIR") as cluster:
+        if not cluster.keep:
+            install(cluster)
+        yield cluster
+
+
 @pytest.fixture(scope="session", autouse=True)
 def quiet_player(request, tmp_path_factory):
     """Begins with the run, if a test of this run looks at what came of it."""

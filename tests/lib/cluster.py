@@ -243,10 +243,10 @@ class Cluster:
         self.client = Client(json.loads(config))
 
     @classmethod
-    def start(cls, *options):
+    def start(cls, *options, variable="GPUQOS_CLUSTER_DIR"):
         """Starts a cluster in a new folder, with options of hack/cluster/up, or
-        takes the one of GPUQOS_CLUSTER_DIR as it is."""
-        shared = os.environ.get("GPUQOS_CLUSTER_DIR")
+        takes the one that the environment's variable names as it is."""
+        shared = os.environ.get(variable)
         directory = shared or tempfile.mkdtemp(prefix="gpuqos-cluster-")
         if not (shared and pathlib.Path(directory, "env").exists()):
             subprocess.run([TOOLS / "up", directory, *options], check=True)

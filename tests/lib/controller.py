@@ -43,7 +43,9 @@ TENANT_RULES = [
     # Even * must not reach the virtual subresource that the guards ask for.
     {"apiGroups": ["gpuqos.io"], "resources": ["gpumemoryquotas"], "verbs": ["*"]},
     {"apiGroups": [""], "verbs": TENANT_VERBS, "resources": [
-        "resourcequotas", "resourcequotas/status", "limitranges", "namespaces", "namespaces/status", "namespaces/finalize"]},
+        "resourcequotas", "resourcequotas/status", "limitranges", "namespaces", "namespaces/status", "namespaces/finalize",
+        "pods/status", "pods/ephemeralcontainers"]},
+    {"apiGroups": ["resource.k8s.io"], "verbs": TENANT_VERBS, "resources": ["resourceclaims", "resourceclaimtemplates"]},
 ]
 
 
