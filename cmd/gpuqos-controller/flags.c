@@ -215,6 +215,13 @@ static int apply_all(int argc, char **argv, bool first, struct parsed *parsed, s
 	return 0;
 }
 
+static int no_arguments(int argc, char **argv, struct error *err)
+{
+	if (optind == argc)
+		return 0;
+	return error_set(err, ERROR_INVALID, "%s: no argument is expected", argv[optind]);
+}
+
 int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outcome *ret_outcome,
 		struct error *err)
 {
@@ -227,10 +234,10 @@ int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outco
 	opterr = 0;
 	controller_config_init(&parsed.flags.config);
 	if (apply_all(argc, argv, true, &parsed, err) < 0 ||
-	    apply_all(argc, argv, false, &parsed, err) < 0)
+	    apply_all(argc, argv, false, &parsed, err) < 0 || no_arguments(argc, argv, err) < 0) {
+		controller_config_clear(&parsed.flags.config);
 		return -1;
-	if (optind < argc)
-		return error_set(err, ERROR_INVALID, "%s: no argument is expected", argv[optind]);
+	}
 	*ret_flags = parsed.flags;
 	*ret_outcome = parsed.outcome;
 	return 0;

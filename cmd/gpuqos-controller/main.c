@@ -243,6 +243,7 @@ static void finish(struct program *program)
 	loop_free(program->loop);
 	metrics_free(program->metrics);
 	log_free(program->log);
+	controller_config_clear(&program->flags.config);
 }
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
 #ifndef GPUQOS_API_PACK_H
 #define GPUQOS_API_PACK_H
 
+#include "api/source_table.h"
 #include "api/wire.h"
 #include "api/wire_quota.h"
 #include "api/wire_tenant.h"
@@ -19,26 +20,19 @@
  */
 
 /*
- * GPU resources only; a container asks for what its requests say, and for its limits where they say
- * nothing. What is asked for 0 times is left out.
+ * What a pod asks for by the sources that api/source.h lists. A container asks for what its
+ * requests say, and for its limits where they say nothing. @table: resources of --config, or NULL.
  */
-int api_pack_pod(const struct wire_pod *wire, struct arena *arena, struct pod_facts *ret_facts,
-		 struct error *err);
+int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, struct arena *arena,
+		 struct pod_facts *ret_facts, struct error *err);
 
 /*
- * What a node offers is its capacity, priced by the labels of NVIDIA's GPU feature discovery
- * (k8s-device-plugin docs, "GFD labels"), ROCm's node labeller and Intel's plugins.
- *
- * A unit of nvidia.com/gpu has nvidia.com/gpu.memory MiB. That label is the whole card's even when
- * the card is shared, and the slice's under the single MIG strategy, which the product's name tells
- * ("...-MIG-1g.5gb"). A mixed slice has nvidia.com/mig-<profile>.memory; its product is the card's.
- * replicas above 1 divide the memory, 0 and 1 do not; where the name says shared and no label says
- * by how many, the memory is unknown. AMD's "192G" are GiB; of AMD partitions and of Intel's
- * devices no label tells the memory. A MIG resource without its label stays unknown here: whether
- * its name is believed is for those who price (model/resource.h).
+ * What a node offers: its capacity and what schedulers cut of it, priced by who tells first
+ * (model/node.h). A MIG resource without its label stays unknown here: whether its name is believed
+ * is for those who price (model/resource.h).
  */
-int api_pack_node(const struct wire_node *wire, struct arena *arena, struct node_facts *ret_facts,
-		  struct error *err);
+int api_pack_node(const struct wire_node *wire, const struct source_table *table,
+		  struct arena *arena, struct node_facts *ret_facts, struct error *err);
 
 int api_pack_namespace(const struct wire_namespace *wire, struct arena *arena,
 		       struct namespace_facts *ret_facts, struct error *err);

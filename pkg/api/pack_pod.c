@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods and namespaces. */
+/*
+ * Pods and namespaces. A container's amounts of GPUs are handed from source to source; what none of
+ * them takes is asked for as it is called. Then annotations have their say on the whole pod.
+ */
 #include "api/pack.h"
 #include "api/pack_common.h"
+#include "api/source.h"
 #include "api/type.h"
 #include "base/macros.h"
-#include "model/resource.h"
 
 struct pod_pack {
 	struct pack pack;
+	const struct source_table *table;
+	struct source_pod sources;
 	struct str seen[LIMIT_RESOURCES_PER_POD]; /* GPU resources that the pod names */
 	size_t n_seen;
+};
+
+/* What a container, or the pod's overhead, says: where both say something, @over counts. */
+struct wishes {
+	const struct wire_list *under, *over;
 };
 
 /* The pod's resource names are bounded, since the ledger keeps a charge for each. */
@@ -29,19 +39,22 @@ static int note_resource(struct pod_pack *pod, struct str resource)
 
 /* What is asked for 0 times, if at all, must not use up the room of what is: it may name anything.
  */
-static int read_gpu(const struct wire_pair *pair, int64_t *ret_count, struct error *err)
+static int read_gpu(const struct pod_pack *pod, const struct wire_pair *pair, int64_t *ret_count,
+		    struct error *err)
 {
 	*ret_count = 0;
-	return resource_is_gpu(pair->key) ? pack_count(pair->key, pair->value, ret_count, err) : 0;
+	return source_is_gpu(pod->table, pair->key)
+		       ? pack_count(pair->key, pair->value, ret_count, err)
+		       : 0;
 }
 
-static size_t count_gpus(const struct wire_list *pairs)
+static size_t count_gpus(const struct pod_pack *pod, const struct wire_list *pairs)
 {
 	size_t n = 0;
 	int64_t count;
 
 	wire_for_each(const struct wire_pair, pair, *pairs) {
-		if (read_gpu(pair, &count, NULL) == 0 && count > 0)
+		if (read_gpu(pod, pair, &count, NULL) == 0 && count > 0)
 			n++;
 	}
 	return n;
@@ -53,7 +66,7 @@ static int set_gpus(struct pod_pack *pod, const struct wire_list *pairs,
 	wire_for_each(const struct wire_pair, pair, *pairs) {
 		int64_t count;
 
-		if (read_gpu(pair, &count, pod->pack.err) < 0)
+		if (read_gpu(pod, pair, &count, pod->pack.err) < 0)
 			return -1;
 		if (count == 0)
 			continue;
@@ -64,78 +77,121 @@ static int set_gpus(struct pod_pack *pod, const struct wire_list *pairs,
 	return 0;
 }
 
-/* What @over says, where it says something, else what @under says. */
-static int pack_gpus(struct pod_pack *pod, const struct wire_list *under,
-		     const struct wire_list *over, struct pack_amounts *ret_amounts)
+static bool speaks_of(const struct source *source, const struct wire_list *pairs)
 {
-	if (pack_amounts_init(ret_amounts, count_gpus(under) + count_gpus(over), &pod->pack) < 0 ||
-	    set_gpus(pod, under, ret_amounts) < 0)
-		return -1;
-	return set_gpus(pod, over, ret_amounts);
+	wire_for_each(const struct wire_pair, pair, *pairs) {
+		if (source->speaks(pair->key))
+			return true;
+	}
+	return false;
 }
 
-static int pack_asks(struct pod_pack *pod, const struct pack_amounts *amounts,
-		     const struct device_ask **ret_asks)
+static void ask_sources(const struct wishes *wishes, struct source_request *request)
 {
-	struct device_ask *asks = arena_alloc(pod->pack.arena, amounts->len * sizeof(*asks));
+	for (size_t i = 0; i < n_sources; i++)
+		if (sources[i]->speaks &&
+		    (speaks_of(sources[i], wishes->under) || speaks_of(sources[i], wishes->over)))
+			sources[i]->ask(request);
+	for (size_t i = 0; i < request->amounts.len; i++)
+		source_ask(&request->asks, device_ask_units(request->amounts.rows[i].resource,
+							    request->amounts.rows[i].count));
+}
 
-	if (!asks)
-		return pack_no_memory(&pod->pack);
-	for (size_t i = 0; i < amounts->len; i++)
-		asks[i] = device_ask_units(amounts->rows[i].resource, amounts->rows[i].count);
-	*ret_asks = asks;
+static int pack_asks(struct pod_pack *pod, const struct wishes *wishes,
+		     struct source_asks *ret_asks)
+{
+	size_t most = count_gpus(pod, wishes->under) + count_gpus(pod, wishes->over);
+	struct source_request request = {0};
+
+	if (pack_amounts_init(&request.amounts, most, &pod->pack) < 0 ||
+	    set_gpus(pod, wishes->under, &request.amounts) < 0 ||
+	    set_gpus(pod, wishes->over, &request.amounts) < 0 ||
+	    source_asks_init(&request.asks, request.amounts.len + SOURCE_ASKS_MORE, &pod->pack) < 0)
+		return -1;
+	ask_sources(wishes, &request);
+	*ret_asks = request.asks;
 	return 0;
 }
 
 static int pack_container(struct pod_pack *pod, const struct wire_container *wire,
-			  enum container_kind kind, struct container_facts *facts)
+			  struct source_asks *ret_asks)
 {
-	struct pack_amounts amounts;
+	const struct wishes wishes = {&wire->resources.limits, &wire->resources.requests};
 
-	if (pack_gpus(pod, &wire->resources.limits, &wire->resources.requests, &amounts) < 0)
+	if (wishes.under->len == 0 && wishes.over->len == 0)
+		return 0;
+	if (pack_asks(pod, &wishes, ret_asks) < 0)
 		return error_wrap(pod->pack.err, "container %.*s", STR_ARGS(wire->name));
-	*facts = (struct container_facts){.kind = kind, .n_asks = amounts.len};
-	return pack_asks(pod, &amounts, &facts->asks);
+	return 0;
 }
 
-static int pack_containers(struct pod_pack *pod, const struct wire_pod_spec *spec,
-			   struct pod_facts *facts)
+/* One of all containers, init containers first. */
+static const struct wire_container *nth_container(const struct wire_pod_spec *spec, size_t n)
+{
+	const struct wire_container *init = spec->init_containers.items;
+	const struct wire_container *normal = spec->containers.items;
+
+	return n < spec->init_containers.len ? &init[n] : &normal[n - spec->init_containers.len];
+}
+
+static int pack_containers(struct pod_pack *pod, const struct wire_pod_spec *spec)
 {
 	size_t count = spec->init_containers.len + spec->containers.len;
-	struct container_facts *next;
+	struct source_asks *containers;
 
 	if (count > LIMIT_CONTAINERS_PER_POD)
 		return error_set(pod->pack.err, ERROR_LIMIT, "has more than %d containers",
 				 LIMIT_CONTAINERS_PER_POD);
-	next = arena_alloc(pod->pack.arena, count * sizeof(*next));
-	if (!next)
+	containers = arena_alloc(pod->pack.arena, count * sizeof(*containers));
+	if (!containers)
 		return pack_no_memory(&pod->pack);
-	facts->containers = next;
-	facts->n_containers = count;
-	wire_for_each(const struct wire_container, init, spec->init_containers) {
-		bool stays = str_equal(init->restart_policy, STR("Always"));
-
-		if (pack_container(pod, init, stays ? CONTAINER_SIDECAR : CONTAINER_INIT, next++) <
-		    0)
+	for (size_t i = 0; i < count; i++)
+		if (pack_container(pod, nth_container(spec, i), &containers[i]) < 0)
 			return -1;
-	}
-	wire_for_each(const struct wire_container, container, spec->containers) {
-		if (pack_container(pod, container, CONTAINER_NORMAL, next++) < 0)
-			return -1;
-	}
+	pod->sources.containers = containers;
+	pod->sources.n_containers = count;
 	return 0;
 }
 
-static int pack_overhead(struct pod_pack *pod, const struct wire_pod_spec *spec,
-			 struct pod_facts *facts)
+static int pack_own(struct pod_pack *pod, const struct wire_pod_spec *spec)
 {
 	static const struct wire_list none;
-	struct pack_amounts amounts;
+	const struct wishes wishes = {&none, &spec->overhead};
 
-	if (pack_gpus(pod, &none, &spec->overhead, &amounts) < 0)
+	if (pack_asks(pod, &wishes, &pod->sources.own) < 0)
 		return error_wrap(pod->pack.err, "overhead");
-	facts->n_overhead = amounts.len;
-	return pack_asks(pod, &amounts, &facts->overhead);
+	for (size_t i = 0; i < n_sources; i++)
+		if (sources[i]->annotations)
+			sources[i]->annotations(&pod->sources);
+	return 0;
+}
+
+static enum container_kind kind_of(const struct wire_pod_spec *spec, size_t n)
+{
+	if (n >= spec->init_containers.len)
+		return CONTAINER_NORMAL;
+	return str_equal(nth_container(spec, n)->restart_policy, STR("Always")) ? CONTAINER_SIDECAR
+										: CONTAINER_INIT;
+}
+
+static int set_facts(const struct pod_pack *pod, const struct wire_pod_spec *spec,
+		     struct pod_facts *facts)
+{
+	const struct source_pod *from = &pod->sources;
+	struct container_facts *containers =
+		arena_alloc(pod->pack.arena, from->n_containers * sizeof(*containers));
+
+	if (!containers)
+		return pack_no_memory(&pod->pack);
+	for (size_t i = 0; i < from->n_containers; i++)
+		containers[i] = (struct container_facts){kind_of(spec, i), from->containers[i].asks,
+							 from->containers[i].len};
+	facts->containers = containers;
+	facts->n_containers = from->n_containers;
+	facts->own = from->own.asks;
+	facts->n_own = from->own.len;
+	facts->annotated = from->annotated;
+	return 0;
 }
 
 static enum pod_phase phase_of(struct str text)
@@ -191,11 +247,11 @@ static int check_pod(const struct wire_pod *wire, struct error *err)
 	return 0;
 }
 
-int api_pack_pod(const struct wire_pod *wire, struct arena *arena, struct pod_facts *ret_facts,
-		 struct error *err)
+int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, struct arena *arena,
+		 struct pod_facts *ret_facts, struct error *err)
 {
 	const struct wire_meta *meta = &wire->meta;
-	struct pod_pack pod = {.pack = {arena, err}};
+	struct pod_pack pod = {.pack = {arena, err}, .table = table};
 	struct pod_facts facts = {
 		.namespace = meta->namespace,
 		.name = meta->name,
@@ -212,8 +268,10 @@ int api_pack_pod(const struct wire_pod *wire, struct arena *arena, struct pod_fa
 
 	if (facts.product.len > LIMIT_NAME)
 		facts.product = STR_NONE; /* no node has such a label */
-	if (check_pod(wire, err) < 0 || pack_containers(&pod, &wire->spec, &facts) < 0 ||
-	    pack_overhead(&pod, &wire->spec, &facts) < 0)
+	pod.sources.pack = &pod.pack;
+	pod.sources.annotations = &meta->annotations;
+	if (check_pod(wire, err) < 0 || pack_containers(&pod, &wire->spec) < 0 ||
+	    pack_own(&pod, &wire->spec) < 0 || set_facts(&pod, &wire->spec, &facts) < 0)
 		return pack_locate(err, "Pod", meta);
 	pack_owner(meta, &facts);
 	*ret_facts = facts;

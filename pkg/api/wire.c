@@ -82,7 +82,8 @@ static const struct schema node_status_schema =
 	SCHEMA("NodeStatus", struct wire_node_status, node_status_fields);
 
 static const struct field node_fields[] = {
-	FIELD_SUB(struct wire_node, meta, "metadata", 1, FIELD_MESSAGE, &wire_labelled_meta_schema),
+	FIELD_SUB(struct wire_node, meta, "metadata", 1, FIELD_MESSAGE,
+		  &wire_described_meta_schema),
 	FIELD_SUB(struct wire_node, status, "status", 3, FIELD_MESSAGE, &node_status_schema),
 };
 const struct schema wire_node_schema = SCHEMA("Node", struct wire_node, node_fields);

@@ -64,7 +64,7 @@ struct wire_node_status {
 
 struct wire_node {
 	uint64_t present;
-	struct wire_meta meta; /* with labels */
+	struct wire_meta meta; /* with labels and annotations */
 	struct wire_node_status status;
 };
 

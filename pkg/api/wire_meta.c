@@ -42,6 +42,7 @@ static const struct schema managed_schema =
 
 static const struct field plain_meta[] = {PLAIN_META};
 static const struct field labelled_meta[] = {PLAIN_META, LABELS};
+static const struct field described_meta[] = {PLAIN_META, LABELS, ANNOTATIONS};
 static const struct field owned_meta[] = {PLAIN_META, OWNERS, MANAGED_FIELDS};
 static const struct field bound_meta[] = {PLAIN_META, LABELS, OWNERS};
 static const struct field pod_meta[] = {PLAIN_META, LABELS, ANNOTATIONS, OWNERS};
@@ -50,6 +51,8 @@ static const struct field claim_meta[] = {PLAIN_META, ANNOTATIONS, OWNERS};
 const struct schema wire_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, plain_meta);
 const struct schema wire_labelled_meta_schema =
 	SCHEMA("ObjectMeta", struct wire_meta, labelled_meta);
+const struct schema wire_described_meta_schema =
+	SCHEMA("ObjectMeta", struct wire_meta, described_meta);
 const struct schema wire_owned_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, owned_meta);
 const struct schema wire_bound_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, bound_meta);
 const struct schema wire_pod_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, pod_meta);

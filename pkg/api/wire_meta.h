@@ -86,10 +86,11 @@ struct str wire_raw(struct str raw);
 extern const struct schema wire_list_meta_schema, wire_status_schema, wire_selector_schema;
 
 /*
- * Metadata as part of a type: alone, with labels, with owners and managed fields, with labels and
- * owners, with annotations and owners, with all three.
+ * Metadata as part of a type: alone, with labels, with labels and annotations, with owners and
+ * managed fields, with labels and owners, with annotations and owners, with all three.
  */
-extern const struct schema wire_meta_schema, wire_labelled_meta_schema, wire_owned_meta_schema,
-	wire_bound_meta_schema, wire_claim_meta_schema, wire_pod_meta_schema;
+extern const struct schema wire_meta_schema, wire_labelled_meta_schema, wire_described_meta_schema,
+	wire_owned_meta_schema, wire_bound_meta_schema, wire_claim_meta_schema,
+	wire_pod_meta_schema;
 
 #endif

@@ -34,7 +34,7 @@ static int apply_pod(struct caches *caches, const void *object, struct arena *ar
 {
 	struct pod_facts facts;
 
-	if (api_pack_pod(object, arena, &facts, err) < 0)
+	if (api_pack_pod(object, caches->options.table, arena, &facts, err) < 0)
 		return -1;
 	return cluster_apply_pod(caches->options.cluster, &facts, err);
 }
@@ -44,7 +44,7 @@ static int apply_node(struct caches *caches, const void *object, struct arena *a
 {
 	struct node_facts facts;
 
-	if (api_pack_node(object, arena, &facts, err) < 0)
+	if (api_pack_node(object, caches->options.table, arena, &facts, err) < 0)
 		return -1;
 	return cluster_apply_node(caches->options.cluster, &facts, err);
 }

@@ -2,6 +2,7 @@
 #ifndef GPUQOS_CONTROLLER_CACHES_H
 #define GPUQOS_CONTROLLER_CACHES_H
 
+#include "api/source_table.h"
 #include "api/watch_event.h"
 #include "cluster/cluster.h"
 #include "runtime/reflector.h"
@@ -17,7 +18,8 @@ struct caches;
 #define CACHES_KIND_COUNT CLUSTER_TENANTS
 
 struct caches_options {
-	struct cluster *cluster; /* borrowed */
+	struct cluster *cluster;          /* borrowed */
+	const struct source_table *table; /* borrowed; NULL: none */
 	void (*touched)(void *context, uint32_t namespace);
 	void (*synced)(void *context); /* every kind is complete for the first time */
 	void *context;

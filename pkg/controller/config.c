@@ -2,6 +2,8 @@
 /* Reads --config through a field table, then checks ranges by a table of their own. */
 #include "controller/config.h"
 
+#include "controller/config_resources.h"
+
 #include <string.h>
 
 #include "base/arena.h"
@@ -24,6 +26,7 @@ struct wire_config {
 	struct str api_version, kind;
 	struct wire_election election;
 	int64_t recount_period, usage_interval;
+	struct wire_list resources; /* struct wire_resource */
 };
 
 static const struct field election_fields[] = {
@@ -42,6 +45,8 @@ static const struct field config_fields[] = {
 		  &election_schema),
 	FIELD(struct wire_config, recount_period, "recountPeriodSeconds", 0, FIELD_INT64),
 	FIELD(struct wire_config, usage_interval, "usageStatusIntervalSeconds", 0, FIELD_INT64),
+	FIELD_SUB(struct wire_config, resources, "resources", 0, FIELD_MESSAGES,
+		  &wire_resource_schema),
 };
 static const struct schema config_schema = SCHEMA(CONFIG_KIND, struct wire_config, config_fields);
 
@@ -55,6 +60,12 @@ void controller_config_init(struct controller_config *config)
 		.recount_period_us = 300 * USEC_PER_SEC,
 		.usage_interval_us = USEC_PER_SEC,
 	};
+}
+
+void controller_config_clear(struct controller_config *config)
+{
+	arena_clear(&config->memory);
+	config->resources = (struct source_table){NULL, 0};
 }
 
 /* A number of seconds that was given, in its range, to µs. Absent (0 and not present) keeps the
@@ -121,7 +132,7 @@ static int read_wire(const struct wire_config *wire, struct controller_config *c
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		if (read_seconds(&all[i], err) < 0)
 			return -1;
-	return 0;
+	return config_read_resources(&wire->resources, &config->memory, &config->resources, err);
 }
 
 int controller_config_parse(struct str text, struct controller_config *config, struct error *err)
@@ -131,12 +142,16 @@ int controller_config_parse(struct str text, struct controller_config *config, s
 	CLEANUP(arena_clear) struct arena arena = {0};
 	CLEANUP(buf_clear) struct buf json = {0};
 
+	parsed.memory = (struct arena){0};
 	arena_init(&arena, LIMIT_DECODE_ARENA);
 	buf_init(&json, LIMIT_JSON_OUTPUT);
 	if (yaml_to_json(text, &json, err) < 0 ||
 	    json_decode_strict(&config_schema, buf_str(&json), &arena, &wire, err) < 0 ||
-	    read_wire(&wire, &parsed, err) < 0)
+	    read_wire(&wire, &parsed, err) < 0) {
+		arena_clear(&parsed.memory);
 		return error_wrap(err, "configuration");
+	}
+	arena_clear(&config->memory);
 	*config = parsed;
 	return 0;
 }

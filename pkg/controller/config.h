@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
+#include "api/source_table.h"
+#include "base/arena.h"
 #include "base/error.h"
-#include "base/str.h"
 
 /*
  * The document given by --config: YAML or JSON, apiVersion config.gpuqos.io/v1alpha1, kind
@@ -19,14 +20,18 @@
  *     retryPeriodSeconds: 2           # 1 to 600
  *   recountPeriodSeconds: 300         # how often the ledger is added up again, 10 to 86400
  *   usageStatusIntervalSeconds: 1     # status follows mere usage at most so often, 1 to 3600
+ *   resources: []                     # GPUs that no adapter knows: see api/source_table.h
  */
 struct controller_config {
 	char lease_name[64];
 	int64_t lease_duration_us, renew_deadline_us, retry_period_us;
 	int64_t recount_period_us, usage_interval_us;
+	struct source_table resources; /* rows and their texts in `memory` */
+	struct arena memory;
 };
 
 void controller_config_init(struct controller_config *config); /* the defaults */
+void controller_config_clear(struct controller_config *config);
 
 /* Errors name the field: INVALID, LIMIT. @config is untouched on failure. */
 int controller_config_parse(struct str text, struct controller_config *config, struct error *err);

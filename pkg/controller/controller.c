@@ -241,6 +241,7 @@ int controller_new(struct kube_client *client, const struct controller_options *
 	controller->cluster = cluster_new(&controller->hash_key);
 	controller->caches = caches_new(client, &(struct caches_options){
 							.cluster = controller->cluster,
+							.table = &options->config->resources,
 							.touched = on_touched,
 							.synced = on_synced,
 							.context = controller,

@@ -13,3 +13,14 @@ const char *device_sharing_text(enum device_sharing sharing)
 	}
 	return "Unknown";
 }
+
+const char *memory_source_text(enum memory_source source)
+{
+	static const char *const texts[] = {
+#define X(name, text) [MEMORY_FROM_##name] = text,
+		MEMORY_SOURCES(X)
+#undef X
+	};
+
+	return source < MEMORY_SOURCE_COUNT ? texts[source] : "nobody";
+}

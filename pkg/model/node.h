@@ -2,6 +2,7 @@
 #ifndef GPUQOS_MODEL_NODE_H
 #define GPUQOS_MODEL_NODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,7 +12,8 @@
  * How a unit of an extended resource relates to a card: name, text in status.resources[].sharing.
  *
  * WHOLE: one unit is one card. MIG: one unit is one hardware partition. TIME_SLICED, MPS: one unit
- * is one replica of a card or partition, which is a price, not isolation. OTHER: a resource of
+ * is one replica of a card or partition, which is a price, not isolation. FRACTION: a unit measures
+ * a part of a card that a scheduler cuts to size: a MiB, a byte, a hundredth. OTHER: a resource of
  * which we know only the name.
  */
 #define DEVICE_SHARINGS(X)            \
@@ -19,6 +21,7 @@
 	X(MIG, "MIG")                 \
 	X(TIME_SLICED, "TimeSlicing") \
 	X(MPS, "MPS")                 \
+	X(FRACTION, "Fraction")       \
 	X(OTHER, "Unknown")
 
 enum device_sharing {
@@ -29,6 +32,30 @@ enum device_sharing {
 
 /* Borrowed, static. */
 const char *device_sharing_text(enum device_sharing sharing);
+
+/*
+ * Who tells how much memory a device has, from the one that counts first; the text ends the
+ * sentence "it has so much by ...".
+ */
+#define MEMORY_SOURCES(X)                                               \
+	X(DRA, "its ResourceSlice")                                     \
+	X(TOPOLOGY, "its annotation gpuqos.io/topology")                \
+	X(LABEL, "its node labels")                                     \
+	X(HAMI, "its annotation hami.io/node-nvidia-register")          \
+	X(VOLCANO, "its annotation volcano.sh/node-vgpu-register")      \
+	X(KOORDINATOR, "its capacity of koordinator.sh/gpu-memory")     \
+	X(TABLE, "the table of resources in the controller's --config") \
+	X(NAME, "the name of the resource")
+
+enum memory_source {
+#define X(name, text) MEMORY_FROM_##name,
+	MEMORY_SOURCES(X)
+#undef X
+		MEMORY_SOURCE_COUNT
+};
+
+/* Borrowed, static. */
+const char *memory_source_text(enum memory_source source);
 
 /*
  * What a node offers of one GPU resource. A unit's memory comes from the node's own labels; for a
@@ -42,6 +69,8 @@ struct device_offer {
 	enum device_sharing sharing;
 	int64_t min_memory; /* bytes, the least that one unit may hold where a scheduler cuts units
 			       to size; 0: every unit holds unit_memory */
+	int64_t other_memory; /* bytes of a unit by `other`, where that disagrees; 0: nobody does */
+	enum memory_source source, other; /* who tells unit_memory; who else tells otherwise */
 };
 
 /*
@@ -56,7 +85,8 @@ struct node_facts {
 	uint64_t resource_version; /* 0 when it is no number */
 	enum node_ready ready;
 	const struct device_offer *offers;
-	size_t n_offers; /* at most LIMIT_OFFERS_PER_NODE, each resource once */
+	size_t n_offers;    /* at most LIMIT_OFFERS_PER_NODE, each resource once */
+	bool reconfiguring; /* its cards are being cut anew: nothing should be placed there */
 };
 
 #endif

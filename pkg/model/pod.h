@@ -62,8 +62,10 @@ struct pod_facts {
 	struct str template_hash;          /* label pod-template-hash; empty: none */
 	const struct container_facts *containers; /* init containers and normal ones, in order */
 	size_t n_containers;
-	const struct device_ask *overhead; /* of the RuntimeClass */
-	size_t n_overhead;
+	const struct device_ask *own; /* of the pod itself, beside its containers for as long as it
+					 lives: by its RuntimeClass or by annotation */
+	size_t n_own;
+	bool annotated; /* some of what it asks for is in annotations, which may be edited */
 };
 
 #endif

@@ -97,10 +97,10 @@ static int add_containers(struct request *request, const struct pod_facts *pod, 
 	return 0;
 }
 
-static int add_overhead(struct request *request, const struct pod_facts *pod, struct error *err)
+static int add_own(struct request *request, const struct pod_facts *pod, struct error *err)
 {
-	for (size_t i = 0; i < pod->n_overhead; i++) {
-		const struct device_ask *ask = &pod->overhead[i];
+	for (size_t i = 0; i < pod->n_own; i++) {
+		const struct device_ask *ask = &pod->own[i];
 		struct tally *tally;
 
 		if (ask->count <= 0)
@@ -122,7 +122,7 @@ int quota_pod_request(const struct pod_facts *pod, struct device_ask *ret_rows, 
 
 	request.len = 0;
 	request.max = MIN(max, (size_t)LIMIT_RESOURCES_PER_POD);
-	if (add_containers(&request, pod, err) < 0 || add_overhead(&request, pod, err) < 0)
+	if (add_containers(&request, pod, err) < 0 || add_own(&request, pod, err) < 0)
 		return -1;
 	for (size_t i = 0; i < request.len; i++)
 		ret_rows[i] = (struct device_ask){

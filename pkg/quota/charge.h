@@ -11,7 +11,8 @@
  *
  *   max( sum of normal containers + sum of sidecars,
  *        for each init container i: i + the sidecars that start before it )
- *   + RuntimeClass overhead
+ *   + what the pod asks for itself: RuntimeClass overhead, annotations, and what the pod asks for
+ * itself
  *
  * so that our count is the one that ResourceQuota and the scheduler use. Sums saturate.
  *

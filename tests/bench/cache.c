@@ -59,7 +59,7 @@ static int apply(struct feed *feed, const struct api_event *event, struct error 
 		cluster_delete(feed->cluster, CLUSTER_PODS, wire.meta.namespace, wire.meta.name);
 		return 0;
 	}
-	if (api_pack_pod(&wire, &feed->arena, &facts, err) < 0)
+	if (api_pack_pod(&wire, NULL, &feed->arena, &facts, err) < 0)
 		return -1;
 	return cluster_apply_pod(feed->cluster, &facts, err);
 }

@@ -57,10 +57,10 @@ static void pack_pod(const union any_object *object, struct arena *arena, struct
 	struct pod_facts facts;
 	size_t i;
 
-	if (api_pack_pod(&object->pod, arena, &facts, err) < 0)
+	if (api_pack_pod(&object->pod, NULL, arena, &facts, err) < 0)
 		return;
 	check(facts.n_containers <= LIMIT_CONTAINERS_PER_POD && facts.product.len <= LIMIT_NAME);
-	check_asks(facts.overhead, facts.n_overhead);
+	check_asks(facts.own, facts.n_own);
 	for (i = 0; i < facts.n_containers; i++)
 		check_asks(facts.containers[i].asks, facts.containers[i].n_asks);
 }
@@ -70,7 +70,7 @@ static void pack_node(const union any_object *object, struct arena *arena, struc
 	struct node_facts facts;
 	size_t i;
 
-	if (api_pack_node(&object->node, arena, &facts, err) < 0)
+	if (api_pack_node(&object->node, NULL, arena, &facts, err) < 0)
 		return;
 	check(facts.n_offers <= LIMIT_OFFERS_PER_NODE);
 	for (i = 0; i < facts.n_offers; i++) {

@@ -32,9 +32,9 @@ static void describe(const struct pod_facts *facts, struct buf *text)
 			buf_printf(text, " %.*s=%lld", STR_ARGS(container->asks[k].resource),
 				   (long long)container->asks[k].count);
 	}
-	for (k = 0; k < facts->n_overhead; k++)
-		buf_printf(text, "; overhead %.*s=%lld", STR_ARGS(facts->overhead[k].resource),
-			   (long long)facts->overhead[k].count);
+	for (k = 0; k < facts->n_own; k++)
+		buf_printf(text, "; overhead %.*s=%lld", STR_ARGS(facts->own[k].resource),
+			   (long long)facts->own[k].count);
 }
 
 static const struct {
@@ -56,8 +56,7 @@ static const struct {
 	{"pod.gang-leaderworkerset", "NVIDIA-H200", 1, "normal nvidia.com/gpu=8"},
 	{"pod.gang-jobset", "NVIDIA-H100-80GB-HBM3", 2, "normal nvidia.com/gpu=8"},
 	{"pod.gang-pytorchjob", "NVIDIA-A100-SXM4-40GB", 2, "normal nvidia.com/gpu=8"},
-	{"pod.hami", "", 1,
-	 "normal nvidia.com/gpu=1 nvidia.com/gpucores=25 nvidia.com/gpumem=10240"},
+	{"pod.hami", "", 1, "normal nvidia.com/gpumem=10240"},
 	{"pod.dra-claim", "", 1, ""},
 	{"pod.sidecars", "NVIDIA-H100-80GB-HBM3", 5,
 	 "sidecar nvidia.com/gpu=1; init nvidia.com/gpu=4; normal nvidia.com/gpu=2"},
@@ -83,7 +82,7 @@ static void recorded_pods_ask_for_what_their_manifests_say(void **state)
 		buf_init(&gpus, 1024);
 		buf_add_cstr(&gpus, "");
 		recorded_decode(&wire_pod_schema, recorded_pods[i].name, &text, &arena, &wire);
-		if (api_pack_pod(&wire, &arena, &facts, &err) < 0)
+		if (api_pack_pod(&wire, NULL, &arena, &facts, &err) < 0)
 			fail_msg("%s: %s", recorded_pods[i].name, err.message);
 		describe(&facts, &gpus);
 		if (!str_equal(buf_str(&gpus), str_from(recorded_pods[i].gpus)))
@@ -123,7 +122,7 @@ static void recorded_pods_have_their_owners(void **state)
 		arena_init(&arena, LIMIT_DECODE_ARENA);
 		buf_init(&text, LIMIT_WATCH_FRAME);
 		recorded_decode(&wire_pod_schema, cases[i].name, &text, &arena, &wire);
-		assert_int_equal(api_pack_pod(&wire, &arena, &facts, NULL), 0);
+		assert_int_equal(api_pack_pod(&wire, NULL, &arena, &facts, NULL), 0);
 		if (!str_equal(facts.owner_kind, str_from(cases[i].kind)))
 			fail_msg("%s: %.*s %.*s", cases[i].name, STR_ARGS(facts.owner_kind),
 				 STR_ARGS(facts.owner_name));
@@ -145,7 +144,7 @@ static int pack(const char *rest, struct arena *arena, struct pod_facts *ret_fac
 		 "{'metadata':{'name':'p','namespace':'n','uid':'u','resourceVersion':'7'},%s}",
 		 rest);
 	sample_decode(&wire_pod_schema, json, arena, &wire);
-	return api_pack_pod(&wire, arena, ret_facts, err);
+	return api_pack_pod(&wire, NULL, arena, ret_facts, err);
 }
 
 #define ONE(resources) "'spec':{'containers':[{'name':'c','resources':{" resources "}}]}"
@@ -260,7 +259,7 @@ static void refuses_with_the_pod_s_name(void **state)
 		assert_string_equal(err.message, cases[i].message);
 	}
 	sample_decode(&wire_pod_schema, "{'metadata':{'uid':'u'}}", &arena, &wire);
-	assert_int_equal(api_pack_pod(&wire, &arena, &facts, &err), -1);
+	assert_int_equal(api_pack_pod(&wire, NULL, &arena, &facts, &err), -1);
 	assert_string_equal(err.message, "Pod : has no name");
 }
 
@@ -302,11 +301,11 @@ static void refuses_what_is_larger_than_it_keeps(void **state)
 	wire.meta.name = STR("p");
 	wire.meta.uid = STR("u");
 	wire.spec.node_name = (struct str){name, sizeof(name)};
-	assert_int_equal(api_pack_pod(&wire, &(struct arena){0}, &facts, &err), -1);
+	assert_int_equal(api_pack_pod(&wire, NULL, &(struct arena){0}, &facts, &err), -1);
 	assert_int_equal(err.kind, ERROR_LIMIT);
 	wire.spec.node_name = STR_NONE;
 	wire.meta.name = (struct str){name, sizeof(name)};
-	assert_int_equal(api_pack_pod(&wire, &(struct arena){0}, &facts, &err), -1);
+	assert_int_equal(api_pack_pod(&wire, NULL, &(struct arena){0}, &facts, &err), -1);
 	assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
@@ -324,10 +323,10 @@ static void more_containers_than_kept_are_refused(void **state)
 	wire.meta.uid = STR("u");
 	wire.spec.containers = (struct wire_list){containers, LIMIT_CONTAINERS_PER_POD - 1};
 	wire.spec.init_containers = (struct wire_list){containers, 1};
-	assert_int_equal(api_pack_pod(&wire, &arena, &facts, &err), 0);
+	assert_int_equal(api_pack_pod(&wire, NULL, &arena, &facts, &err), 0);
 	assert_int_equal(facts.n_containers, LIMIT_CONTAINERS_PER_POD);
 	wire.spec.init_containers.len = 2;
-	assert_int_equal(api_pack_pod(&wire, &arena, &facts, &err), -1);
+	assert_int_equal(api_pack_pod(&wire, NULL, &arena, &facts, &err), -1);
 	assert_int_equal(err.kind, ERROR_LIMIT);
 }
 

@@ -62,6 +62,37 @@ static const struct {
 	 HEAD "leaderElection: {resourceName: "
 	      "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggg}\n",
 	 "resourceName"},
+	{"a resource without a name", HEAD "resources: [{unitMemory: 1Gi}]\n",
+	 "resources[0]: name: must be"},
+	{"a name that is none", HEAD "resources: [{name: gpu, unitMemory: 1Gi}]\n",
+	 "resources[0]: name: must be"},
+	{"what an adapter prices by parts",
+	 HEAD "resources: [{name: nvidia.com/gpumem, unitMemory: 1Mi}]\n",
+	 "resources[0]: name: nvidia.com/gpumem is priced by its own adapter"},
+	{"devices of a class",
+	 HEAD "resources: [{name: c.deviceclass.resource.k8s.io/devices, unitMemory: 1Mi}]\n",
+	 "resources[0]: name:"},
+	{"a resource of no memory", HEAD "resources: [{name: a.b/c}]\n",
+	 "resources[0]: unitMemory: give either"},
+	{"memory told twice", HEAD "resources: [{name: a.b/c, unitMemory: 1Gi, memoryLabel: x}]\n",
+	 "resources[0]: unitMemory: give either"},
+	{"memory that is none", HEAD "resources: [{name: a.b/c, unitMemory: lots}]\n",
+	 "resources[0]: unitMemory: \"lots\" is no quantity"},
+	{"memory of 0", HEAD "resources: [{name: a.b/c, unitMemory: 0}]\n",
+	 "resources[0]: unitMemory: must be above 0"},
+	{"a unit below 0", HEAD "resources: [{name: a.b/c, memoryLabel: x, memoryUnit: -1}]\n",
+	 "resources[0]: memoryUnit: must be above 0"},
+	{"two products",
+	 HEAD "resources: [{name: a.b/c, unitMemory: 1, product: x, productLabel: other}]\n",
+	 "resources[0]: product: give at most one"},
+	{"a sharing that is none",
+	 HEAD "resources: [{name: a.b/c, unitMemory: 1, sharing: Some}]\n",
+	 "resources[0]: sharing: must be"},
+	{"the second of two that are equal",
+	 HEAD "resources: [{name: a.b/c, unitMemory: 1}, {name: a.b/c, unitMemory: 2}]\n",
+	 "resources: name: a.b/c stands twice"},
+	{"a field of a resource that is not known", HEAD "resources: [{name: a.b/c, unit: 1}]\n",
+	 "unit"},
 	{"what is no YAML", HEAD "leaderElection: {\n", "configuration"},
 };
 
@@ -100,11 +131,48 @@ static void bad_documents_are_refused_by_name_and_change_nothing(void **state UN
 	}
 }
 
+static void resources_become_a_sorted_table(void **state UNUSED)
+{
+	const char *text = HEAD "resources:\n"
+				"  - name: huawei.com/Ascend910\n"
+				"    unitMemory: 64Gi\n"
+				"    product: Ascend910B\n"
+				"    sharing: None\n"
+				"  - name: amd.com/cpx_nps4\n"
+				"    memoryLabel: example.com/partition.memory\n"
+				"    memoryUnit: 1Gi\n"
+				"    productLabel: amd.com/gpu.product-name\n"
+				"    sharing: MIG\n";
+	struct controller_config config;
+	const struct source_row *row;
+	struct error err = {0};
+
+	controller_config_init(&config);
+	if (controller_config_parse(str_from(text), &config, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(config.resources.n_rows, 2);
+	row = source_table_find(&config.resources, STR("huawei.com/Ascend910"));
+	assert_non_null(row);
+	assert_int_equal(row->unit_memory, 64 * GIB);
+	assert_true(str_equal(row->product, STR("Ascend910B")));
+	assert_int_equal(row->sharing, DEVICE_WHOLE);
+	row = source_table_find(&config.resources, STR("amd.com/cpx_nps4"));
+	assert_int_equal(row->unit_memory, AMOUNT_NONE);
+	assert_int_equal(row->memory_unit, GIB);
+	assert_int_equal(row->sharing, DEVICE_MIG);
+	assert_true(str_equal(row->product_label, STR("amd.com/gpu.product-name")));
+	assert_null(source_table_find(&config.resources, STR("amd.com/cpx_nps1")));
+	assert_int_equal(controller_config_parse(STR(HEAD), &config, &err), 0);
+	assert_int_equal(config.resources.n_rows, 0);
+	controller_config_clear(&config);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_documents_set_what_they_say),
 		cmocka_unit_test(bad_documents_are_refused_by_name_and_change_nothing),
+		cmocka_unit_test(resources_become_a_sorted_table),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

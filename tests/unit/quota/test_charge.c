@@ -103,8 +103,8 @@ static void test_the_formula(void **state)
 				(enum container_kind)cases[i].containers[k].kind, amounts[k], 2};
 		}
 		amounts_of(cases[i].overhead, overhead);
-		pod.overhead = overhead;
-		pod.n_overhead = 2;
+		pod.own = overhead;
+		pod.n_own = 2;
 		assert_int_equal(quota_pod_request(&pod, rows, ARRAY_SIZE(rows), &n, &err), 0);
 		if (count_of(rows, n, GPU) != cases[i].gpus ||
 		    count_of(rows, n, MIG) != cases[i].migs)
@@ -130,7 +130,7 @@ static void parts_of_cards_are_summed_by_their_device(void **state)
 		{CONTAINER_NORMAL, normal, 3},
 	};
 	const struct pod_facts pod = {
-		.containers = containers, .n_containers = 3, .overhead = &other, .n_overhead = 1};
+		.containers = containers, .n_containers = 3, .own = &other, .n_own = 1};
 	struct device_ask rows[LIMIT_RESOURCES_PER_POD];
 	size_t n = 0;
 
