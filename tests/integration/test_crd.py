@@ -1,5 +1,5 @@
-"""The GpuMemoryQuota CRD on a real API server: what it accepts, the words with which
-it refuses, its defaults, columns and explanations."""
+"""Our CRDs on a real API server: what they accept, the words with which they refuse, their
+defaults, columns and explanations."""
 
 import json
 import pathlib
@@ -10,23 +10,39 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "lib"))
 from cluster import ROOT, Cluster, wait_for
 
-CRD = ROOT / "crds" / "gpumemoryquotas.yaml"
-QUOTAS = "/apis/gpuqos.io/v1alpha1/namespaces/default/gpumemoryquotas"
+GROUP = "/apis/gpuqos.io/v1alpha1"
+QUOTAS = GROUP + "/namespaces/default/gpumemoryquotas"
+TENANTS = GROUP + "/tenantqos"
 LONG = "example.com/" + "x" * 306
 
 
 @pytest.fixture(scope="module")
 def cluster():
     with Cluster.start("--without", "controller-manager,scheduler,kwok") as started:
-        started.kubectl("apply", "-f", str(CRD))
-        wait_for(lambda: started.get(QUOTAS), "the CRD is served")
+        started.kubectl("apply", "-k", str(ROOT / "crds"))
+        wait_for(lambda: started.get(QUOTAS) and started.get(TENANTS), "the CRDs are served")
         yield started
 
 
-def create(cluster, spec, name="q", query="?dryRun=All&fieldValidation=Strict"):
+TRY = "?dryRun=All&fieldValidation=Strict"
+
+
+def create(cluster, spec, name="q", query=TRY):
     body = {"apiVersion": "gpuqos.io/v1alpha1", "kind": "GpuMemoryQuota",
             "metadata": {"name": name}, "spec": spec}
     return cluster.api("POST", QUOTAS + query, body)
+
+
+def create_tenant(cluster, spec, name="t", query=TRY):
+    body = {"apiVersion": "gpuqos.io/v1alpha1", "kind": "TenantQoS",
+            "metadata": {"name": name}, "spec": spec}
+    return cluster.api("POST", TENANTS + query, body)
+
+
+def assert_refused(answer, field, message):
+    assert answer.status == 422, answer.body
+    causes = answer.body["details"]["causes"]
+    assert any(cause["field"] == field and message in cause["message"] for cause in causes), causes
 
 
 @pytest.mark.parametrize("spec", [
@@ -40,6 +56,14 @@ def create(cluster, spec, name="q", query="?dryRun=All&fieldValidation=Strict"):
      "resources": {"nvidia.com/mig-1g.10gb": 7, "amd.com/cpx_nps4": "8", "nvidia.com/gpu.shared": 0},
      "containerDefaults": {"nvidia.com/gpu": 1},
      "onShrink": "Freeze", "releaseOn": "Deletion", "enforcement": "Enforce"},
+    {"gpuMemory": "320Gi", "onShrink": "Drain", "shrinkDeadlineSeconds": 604800,
+     "releaseOn": "Terminal", "terminalTimeoutSeconds": 86400, "enforcement": "DryRun"},
+    {"gpuMemory": "320Gi", "onShrink": "Evict", "shrinkDeadlineSeconds": 0,
+     "terminalTimeoutSeconds": 0, "borrowLimit": 0, "products": []},
+    {"gpuMemory": "320Gi", "borrowLimit": "1Gi", "products": [
+        {"product": "NVIDIA-H200", "gpuMemory": 0}, {"product": "Tesla-T4", "gpus": 0},
+        {"product": "NVIDIA H100 80GB HBM3", "gpuMemory": "160Gi", "gpus": 2}]},
+    {"gpuMemory": "320Gi", "products": [{"product": f"card-{i}", "gpus": i} for i in range(64)]},
 ])
 def test_accepts(cluster, spec):
     create(cluster, spec).ok()
@@ -84,29 +108,168 @@ NAMED = "names of resources are written domain/name, such as nvidia.com/gpu"
       for name in ("requests.nvidia.com/gpu", "kubernetes.io/x", "pod.kubernetes.io/x")],
     ({"gpuMemory": "4Gi", "containerDefaults": {"nvidia.com/gpu": "one"}}, "spec.containerDefaults",
      WHOLE),
-    ({"gpuMemory": "4Gi", "onShrink": "Drain"}, "spec.onShrink", 'supported values: "Freeze"'),
-    ({"gpuMemory": "4Gi", "releaseOn": "Terminal"}, "spec.releaseOn", 'supported values: "Deletion"'),
-    ({"gpuMemory": "4Gi", "enforcement": "DryRun"}, "spec.enforcement", 'supported values: "Enforce"'),
+    ({"gpuMemory": "4Gi", "onShrink": "Kill"}, "spec.onShrink",
+     'supported values: "Freeze", "Drain", "Evict"'),
+    ({"gpuMemory": "4Gi", "releaseOn": "Never"}, "spec.releaseOn",
+     'supported values: "Deletion", "Terminal"'),
+    ({"gpuMemory": "4Gi", "enforcement": "Off"}, "spec.enforcement",
+     'supported values: "Enforce", "DryRun"'),
+    *[({"gpuMemory": "4Gi", "shrinkDeadlineSeconds": wrong}, "spec.shrinkDeadlineSeconds",
+       "shrinkDeadlineSeconds must be between 0 and 604800, a week") for wrong in (-1, 604801)],
+    *[({"gpuMemory": "4Gi", "terminalTimeoutSeconds": wrong}, "spec.terminalTimeoutSeconds",
+       "terminalTimeoutSeconds must be between 0 and 86400, a day") for wrong in (-1, 86401)],
+    ({"gpuMemory": "4Gi", "borrowLimit": "some"}, "spec.borrowLimit",
+     "borrowLimit must be a quantity of bytes, such as 160Gi"),
+    *[({"gpuMemory": "4Gi", "borrowLimit": wrong}, "spec.borrowLimit",
+       f"borrowLimit {wrong} is less than 1Gi; write it with a unit, such as 160Gi, or 0 to borrow nothing")
+      for wrong in (160, "1023Mi", "-1Gi")],
+    ({"gpuMemory": "4Gi", "borrowLimit": "8Ei"}, "spec.borrowLimit", "borrowLimit must be less than 8Ei"),
+    ({"gpuMemory": "4Gi", "products": [{"product": "T4"}]}, "spec.products[0]",
+     "product T4 needs gpuMemory or gpus; without them it caps nothing"),
+    ({"gpuMemory": "4Gi", "products": [{"gpus": 1}]}, "spec.products[0].product", "Required value"),
+    ({"gpuMemory": "4Gi", "products": [{"product": "", "gpus": 1}]}, "spec.products[0].product",
+     "should be at least 1 chars long"),
+    ({"gpuMemory": "4Gi", "products": [{"product": "T4", "gpus": 1}, {"product": "T4", "gpus": 2}]},
+     "spec.products[1]", "Duplicate value"),
+    ({"gpuMemory": "4Gi", "products": [{"product": "T4", "gpus": -1}]}, "spec.products[0].gpus",
+     "gpus must be 0 or more"),
+    ({"gpuMemory": "4Gi", "products": [{"product": "T4", "gpuMemory": "x"}]},
+     "spec.products[0].gpuMemory", "gpuMemory must be a quantity of bytes, such as 160Gi"),
+    *[({"gpuMemory": "4Gi", "products": [{"product": "T4", "gpuMemory": wrong}]},
+       "spec.products[0].gpuMemory",
+       f"gpuMemory {wrong} is less than 1Gi; write it with a unit, such as 160Gi, or 0 to bar the product")
+      for wrong in (160, "-1Gi")],
+    ({"gpuMemory": "4Gi", "products": [{"product": f"card-{i}", "gpus": i} for i in range(65)]},
+     "spec.products", "must have at most 64 items"),
 ])
 def test_refuses_in_plain_words(cluster, spec, field, message):
-    answer = create(cluster, spec)
-    assert answer.status == 422
-    causes = answer.body["details"]["causes"]
-    assert any(cause["field"] == field and message in cause["message"] for cause in causes), causes
+    assert_refused(create(cluster, spec), field, message)
+
+
+PICKS = {"matchLabels": {"team": "vision"}}
+LEAST = {"namespaceSelector": PICKS, "tier": "Training"}
+
+
+def picks(**expression):
+    return LEAST | {"namespaceSelector": {"matchExpressions": [expression]}}
+
+
+def labelled(key, value="x"):
+    return LEAST | {"namespaceSelector": {"matchLabels": {key: value}}}
+
+
+@pytest.mark.parametrize("spec", [
+    LEAST,
+    *[LEAST | {"tier": tier} for tier in ("Inference", "BestEffort")],
+    LEAST | {"ceiling": {"gpuMemory": "1Gi"}},
+    LEAST | {"ceiling": {"gpuMemory": 687194767360, "gpus": 0}},
+    LEAST | {"ceiling": {"gpus": 8}, "qosClass": {"class": "Burstable"},
+             "priorityClasses": ["a"], "delegated": []},
+    LEAST | {"qosClass": {"class": "Guaranteed", "action": "Deny"},
+             "priorityClasses": [f"class-{i}" for i in range(32)],
+             "delegated": ["priorityClasses", "qosClass"]},
+    picks(key="kubernetes.io/metadata.name", operator="In", values=["a", "b", ""]),
+    picks(key="team", operator="NotIn", values=["a"]),
+    picks(key="team", operator="Exists"),
+    picks(key="team", operator="DoesNotExist", values=[]),
+    labelled("a" * 63, ""),
+    labelled("a" * 253 + "/b"),
+])
+def test_accepts_tenants(cluster, spec):
+    create_tenant(cluster, spec).ok()
+
+
+SELECTOR = "spec.namespaceSelector"
+NOTHING = "namespaceSelector must ask for at least one label"
+KEY = "names of labels are written name or domain/name, such as team"
+VALUE = "values of labels are letters, digits, '-', '_' and '.', such as vision"
+OURS = "labels of gpuqos.io/ follow from the selection and cannot select"
+
+
+@pytest.mark.parametrize("spec, field, message", [
+    ({}, SELECTOR, "Required value"),
+    ({"namespaceSelector": PICKS}, "spec.tier", "Required value"),
+    (LEAST | {"tier": "Gold"}, "spec.tier", 'supported values: "Inference", "Training", "BestEffort"'),
+    (LEAST | {"namespaceSelector": {}}, SELECTOR, NOTHING),
+    (LEAST | {"namespaceSelector": {"matchLabels": {}, "matchExpressions": []}}, SELECTOR, NOTHING),
+    *[(labelled(key), SELECTOR + ".matchLabels", KEY)
+      for key in ("", "-a", "a/b/c", "A/b", "a" * 64, "a..b/c", "a" * 254 + "/" + "b" * 63)],
+    *[(labelled("team", value), SELECTOR + ".matchLabels", VALUE) for value in ("a b", "-a", "a/b")],
+    (labelled("team", "x" * 64), SELECTOR + ".matchLabels.team", "may not be more than 63"),
+    (labelled("gpuqos.io/tenant"), SELECTOR + ".matchLabels", OURS),
+    (LEAST | {"namespaceSelector": {"matchLabels": {f"l{i}": "" for i in range(17)}}},
+     SELECTOR + ".matchLabels", "must have at most 16 items"),
+    (picks(key="gpuqos.io/managed", operator="Exists"), SELECTOR + ".matchExpressions[0].key", OURS),
+    (picks(key="a b", operator="Exists"), SELECTOR + ".matchExpressions[0].key", KEY),
+    (picks(key="team", operator="Gt", values=["1"]), SELECTOR + ".matchExpressions[0].operator",
+     'supported values: "In", "NotIn", "Exists", "DoesNotExist"'),
+    *[(picks(key="team", operator=operator, values=[]), SELECTOR + ".matchExpressions[0]",
+       f"operator {operator} needs at least one of values") for operator in ("In", "NotIn")],
+    *[(picks(key="team", operator=operator, values=["a"]), SELECTOR + ".matchExpressions[0]",
+       f"operator {operator} looks at the label alone and takes no values")
+      for operator in ("Exists", "DoesNotExist")],
+    (picks(key="team", operator="In", values=["a b"]), SELECTOR + ".matchExpressions[0].values", VALUE),
+    (LEAST | {"namespaceSelector": {"matchExpressions": 4 * [
+        {"key": "team", "operator": "In", "values": [f"v{i}" for i in range(49)]}]}},
+     SELECTOR + ".matchExpressions", "matchExpressions has more than 192 values"),
+    (LEAST | {"ceiling": {}}, "spec.ceiling",
+     "ceiling needs gpuMemory or gpus; leave it out where there is none"),
+    (LEAST | {"ceiling": {"gpuMemory": "much"}}, "spec.ceiling.gpuMemory",
+     "gpuMemory must be a quantity of bytes, such as 640Gi"),
+    *[(LEAST | {"ceiling": {"gpuMemory": wrong}}, "spec.ceiling.gpuMemory",
+       f"gpuMemory {wrong} is less than 1Gi; write it with a unit, such as 640Gi")
+      for wrong in (640, 0, "-1Gi", "1023Mi")],
+    (LEAST | {"ceiling": {"gpuMemory": "8Ei"}}, "spec.ceiling.gpuMemory",
+     "gpuMemory must be less than 8Ei"),
+    (LEAST | {"ceiling": {"gpus": -1}}, "spec.ceiling.gpus", "gpus must be 0 or more"),
+    (LEAST | {"qosClass": {}}, "spec.qosClass.class", "Required value"),
+    (LEAST | {"qosClass": {"class": "BestEffort"}}, "spec.qosClass.class",
+     'supported values: "Guaranteed", "Burstable"'),
+    (LEAST | {"qosClass": {"class": "Burstable", "action": "Log"}}, "spec.qosClass.action",
+     'supported values: "Warn", "Deny"'),
+    (LEAST | {"priorityClasses": []}, "spec.priorityClasses", "should have at least 1 items"),
+    (LEAST | {"priorityClasses": ["a", "a"]}, "spec.priorityClasses[1]", "Duplicate value"),
+    (LEAST | {"priorityClasses": [f"class-{i}" for i in range(33)]}, "spec.priorityClasses",
+     "must have at most 32 items"),
+    *[(LEAST | {"delegated": [field]}, "spec.delegated",
+       "only qosClass and priorityClasses can be delegated; tier, ceiling, namespaceSelector and "
+       "delegated stay with the platform admin")
+      for field in ("tier", "ceiling", "namespaceSelector", "delegated", "")],
+])
+def test_refuses_tenants_in_plain_words(cluster, spec, field, message):
+    assert_refused(create_tenant(cluster, spec), field, message)
+
+
+@pytest.mark.parametrize("name, message", [
+    ("x" * 63, None),
+    ("qos", None),
+    ("x" * 64, "the name must have at most 63 characters"),
+    ("qos-a", "the name must not begin with qos- or labels-"),
+    ("labels-a", "the name must not begin with qos- or labels-"),
+])
+def test_names_of_tenants_fit_what_is_made_of_them(cluster, name, message):
+    answer = create_tenant(cluster, LEAST, name)
+    if message is None:
+        answer.ok()
+    else:
+        assert answer.status == 422 and message in answer.message, answer.body
 
 
 def test_refuses_fields_it_does_not_know(cluster):
     answer = create(cluster, {"gpuMemory": "4Gi", "gpuMemroy": "5Gi"})
     assert answer.status == 400 and "gpuMemroy" in answer.message
+    answer = create_tenant(cluster, LEAST | {"ceilings": {}})
+    assert answer.status == 400 and "ceilings" in answer.message
 
 
 def test_fills_in_defaults_and_shows_columns(cluster):
     spec = create(cluster, {"gpuMemory": "320Gi"}, "shown", "").ok()["spec"]
-    assert spec == {"gpuMemory": "320Gi", "onShrink": "Freeze", "releaseOn": "Deletion",
-                    "enforcement": "Enforce"}
+    assert spec == {"gpuMemory": "320Gi", "onShrink": "Freeze", "shrinkDeadlineSeconds": 600,
+                    "releaseOn": "Deletion", "terminalTimeoutSeconds": 300, "enforcement": "Enforce"}
     moment = "2026-01-02T03:04:05Z"
     condition = {"status": "True", "reason": "Enforced", "message": "m", "lastTransitionTime": moment}
-    status = {"effective": "160Gi", "used": "81559Mi", "usedPercent": 50, "gpus": 1, "pods": 2,
+    status = {"effective": "160Gi", "granted": "320Gi", "lent": "160Gi", "borrowed": "0",
+              "tenant": "vision", "used": "81559Mi", "usedPercent": 50, "gpus": 1, "pods": 2,
               "resources": [{"name": "nvidia.com/gpu", "used": 1, "hard": 2}],
               "conditions": [condition | {"type": "Ready"},
                              condition | {"type": "Throttled", "status": "False"}]}
@@ -117,7 +280,32 @@ def test_fills_in_defaults_and_shows_columns(cluster):
     assert head.split() == ["NAME", "MEMORY", "EFFECTIVE", "USED", "USED%", "GPUS", "PODS",
                             "THROTTLED", "READY", "AGE"]
     assert row.split()[:-1] == ["shown", "320Gi", "160Gi", "81559Mi", "50", "1", "2", "False", "True"]
+    head, row = cluster.kubectl("get", "gmq", "shown", "-o", "wide").splitlines()
+    assert head.split()[9:] == ["GRANTED", "LENT", "BORROWED", "TENANT", "AGE"]
+    assert row.split()[9:-1] == ["320Gi", "160Gi", "0", "vision"]
     assert "shown" in cluster.kubectl("get", "gpuqos")
+
+
+def test_fills_in_defaults_and_shows_columns_of_tenants(cluster):
+    spec = create_tenant(cluster, LEAST | {"ceiling": {"gpuMemory": "640Gi"},
+                                           "qosClass": {"class": "Guaranteed"}}, "seen", "").ok()["spec"]
+    assert spec == LEAST | {"ceiling": {"gpuMemory": "640Gi"},
+                            "qosClass": {"class": "Guaranteed", "action": "Warn"}}
+    condition = {"status": "True", "reason": "Enforced", "message": "m",
+                 "lastTransitionTime": "2026-01-02T03:04:05Z"}
+    status = {"granted": "480Gi", "used": "81559Mi", "usedGPUs": 1, "lent": "0", "namespaceCount": 2,
+              "namespaces": ["a", "b"], "ceiling": {"gpuMemory": "640Gi"},
+              "conditions": [condition | {"type": "Ready"}, condition | {"type": "Accepted"},
+                             condition | {"type": "Exceeded", "status": "False"}]}
+    cluster.api("PATCH", f"{TENANTS}/seen/status", {"status": status}).ok()
+    head, row = cluster.kubectl("get", "tqos", "seen").splitlines()
+    assert head.split() == ["NAME", "TIER", "CEILING", "GRANTED", "USED", "LENT", "NAMESPACES", "READY",
+                            "AGE"]
+    assert row.split()[:-1] == ["seen", "Training", "640Gi", "480Gi", "81559Mi", "0", "2", "True"]
+    head, row = cluster.kubectl("get", "tqos", "seen", "-o", "wide").splitlines()
+    assert head.split()[7:] == ["GPUS", "ACCEPTED", "EXCEEDED", "READY", "AGE"]
+    assert row.split()[7:-1] == ["1", "True", "False", "True"]
+    assert "seen" in cluster.kubectl("get", "gpuqos")
 
 
 def test_status_is_written_by_its_own_endpoint_only(cluster):
@@ -138,13 +326,32 @@ def fields_of(schema, path):
         yield from fields_of(schema["items"], path)
 
 
-def test_explains_every_field(cluster):
-    crd = cluster.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gpumemoryquotas.gpuqos.io")
+@pytest.mark.parametrize("crd, short, least", [("gpumemoryquotas", "gmq", 55), ("tenantqos", "tqos", 30)])
+def test_explains_every_field(cluster, crd, short, least):
+    crd = cluster.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd}.gpuqos.io")
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    fields = [path for path, _ in fields_of(schema, "gmq") if path != "gmq.metadata"]
-    assert len(fields) > 35, json.dumps(fields)
-    for path in ("gmq", "gmq.spec.gpuMemory", "gmq.status.resources", "gmq.status.conditions.reason"):
-        assert "<empty>" not in cluster.kubectl("explain", path).split("DESCRIPTION:")[1], path
-    missing = [path for path, inner in fields_of(schema, "gmq")
-               if path != "gmq.metadata" and len(inner.get("description", "")) < 15]
+    fields = [path for path, _ in fields_of(schema, short) if path != f"{short}.metadata"]
+    assert len(fields) > least, json.dumps(fields)
+    missing = [path for path, inner in fields_of(schema, short)
+               if path != f"{short}.metadata" and len(inner.get("description", "")) < 15]
     assert not missing
+
+
+@pytest.mark.parametrize("path, words", [
+    ("gmq", "GpuMemoryQuota says how much"),
+    ("gmq.spec", "onShrink"),
+    ("gmq.spec.gpuMemory", "Example: 320Gi"),
+    ("gmq.spec.onShrink", "every PodDisruptionBudget and every pod's grace period is respected"),
+    ("gmq.spec.products.gpuMemory", "Example: 160Gi"),
+    ("gmq.status.resources", "the API server prices"),
+    ("gmq.status.conditions.reason", "Duplicate"),
+    ("gmq.status.dryRun.workloads.kind", "Example: Job"),
+    ("tqos", "TenantQoS makes one tenant"),
+    ("tqos.spec", "namespaceSelector"),
+    ("tqos.spec.namespaceSelector.matchExpressions.operator", "DoesNotExist"),
+    ("tqos.spec.delegated", "Example: [qosClass]"),
+    ("tqos.status.lent", "lend to each other"),
+])
+def test_explains_like_a_manual(cluster, path, words):
+    text = " ".join(cluster.kubectl("explain", path).split())
+    assert words in text and "<empty>" not in text.split("DESCRIPTION:")[1], text
