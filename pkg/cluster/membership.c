@@ -65,8 +65,8 @@ static void index_tenant(struct cluster *cluster, uint32_t tenant)
 	if (!record->exists || record->terminating)
 		return;
 	arena_reset(&cluster->scratch_arena);
-	if (!unpack_selector((struct str){record->selector, record->selector_len},
-			     &cluster->scratch_arena, &selector) ||
+	if (!unpack_label_selector((struct str){record->selector, record->selector_len},
+				   &cluster->scratch_arena, &selector) ||
 	    selector.n_requirements == 0)
 		return;
 	best = narrowest(&selector);
@@ -157,8 +157,8 @@ static bool selects(struct cluster *cluster, uint32_t tenant, const struct label
 	const struct tenant_record *record = tenant_at(cluster, tenant);
 	struct arena arena = {0};
 	struct label_selector selector;
-	bool matches = unpack_selector((struct str){record->selector, record->selector_len}, &arena,
-				       &selector) &&
+	bool matches = unpack_label_selector((struct str){record->selector, record->selector_len},
+					     &arena, &selector) &&
 		       label_selector_matches(&selector, labels, n);
 
 	arena_clear(&arena);

@@ -19,7 +19,7 @@ void pack_resource_quota(const struct resource_quota_facts *facts, struct buf *r
 void pack_limit_range(const struct limit_range_facts *facts, struct buf *ret_bytes);
 void pack_tenant(const struct tenant_facts *facts, struct buf *ret_bytes); /* but its selector */
 void pack_binding(const struct binding_facts *facts, struct buf *ret_bytes);
-void pack_selector(const struct label_selector *selector, struct buf *ret_bytes);
+void pack_label_selector(const struct label_selector *selector, struct buf *ret_bytes);
 void pack_labels(const struct label *labels, size_t n, struct buf *ret_bytes);
 
 /*
@@ -31,7 +31,8 @@ bool unpack_resource_quota(struct str bytes, struct arena *arena,
 bool unpack_limit_range(struct str bytes, struct arena *arena, struct limit_range_facts *ret_facts);
 bool unpack_tenant(struct str bytes, struct arena *arena, struct tenant_facts *ret_facts);
 bool unpack_binding(struct str bytes, struct arena *arena, struct binding_facts *ret_facts);
-bool unpack_selector(struct str bytes, struct arena *arena, struct label_selector *ret_selector);
+bool unpack_label_selector(struct str bytes, struct arena *arena,
+			   struct label_selector *ret_selector);
 bool unpack_labels(struct str bytes, struct arena *arena, const struct label **ret_labels,
 		   size_t *ret_len);
 

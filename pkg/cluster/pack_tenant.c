@@ -69,7 +69,7 @@ static void get_selector(struct pack_reader *reader, struct label_selector *sele
 	*selector = (struct label_selector){requirements, n};
 }
 
-void pack_selector(const struct label_selector *selector, struct buf *ret_bytes)
+void pack_label_selector(const struct label_selector *selector, struct buf *ret_bytes)
 {
 	pack_put_int(ret_bytes, (int64_t)selector->n_requirements);
 	for (size_t i = 0; i < selector->n_requirements; i++) {
@@ -81,7 +81,8 @@ void pack_selector(const struct label_selector *selector, struct buf *ret_bytes)
 	}
 }
 
-bool unpack_selector(struct str bytes, struct arena *arena, struct label_selector *ret_selector)
+bool unpack_label_selector(struct str bytes, struct arena *arena,
+			   struct label_selector *ret_selector)
 {
 	struct pack_reader reader = {bytes, arena, false};
 
@@ -184,8 +185,8 @@ void pack_binding(const struct binding_facts *facts, struct buf *ret_bytes)
 	pack_put_str(ret_bytes, facts->spec.policy);
 	pack_put_str(ret_bytes, facts->spec.param);
 	pack_put_int(ret_bytes, facts->spec.denies);
-	pack_selector(&facts->spec.namespaces, ret_bytes);
-	pack_selector(&facts->spec.objects, ret_bytes);
+	pack_label_selector(&facts->spec.namespaces, ret_bytes);
+	pack_label_selector(&facts->spec.objects, ret_bytes);
 	pack_put_int(ret_bytes, facts->other);
 }
 

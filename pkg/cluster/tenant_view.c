@@ -44,6 +44,7 @@ void cluster_tenant_summary(const struct cluster *cluster, uint32_t tenant,
 
 	*ret_summary = (struct tenant_summary){
 		.name = intern_str(cluster->intern, record->name),
+		.uid = intern_str(cluster->intern, record->uid),
 		.exists = record->exists,
 		.tier = (enum tenant_tier)record->tier,
 		.ceiling = record->ceiling,
@@ -289,8 +290,8 @@ static bool view_facts(const struct tenant_record *record, struct arena *arena,
 	if (!record->exists)
 		return true;
 	return unpack_tenant((struct str){record->bytes, record->len}, arena, facts) &&
-	       unpack_selector((struct str){record->selector, record->selector_len}, arena,
-			       &facts->spec.namespaces);
+	       unpack_label_selector((struct str){record->selector, record->selector_len}, arena,
+				     &facts->spec.namespaces);
 }
 
 int cluster_tenant_view(const struct cluster *cluster, uint32_t tenant, struct arena *arena,

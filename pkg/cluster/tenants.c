@@ -139,7 +139,7 @@ static int apply(struct cluster *cluster, const struct tenant_facts *facts, stru
 	buf_reset(&cluster->scratch);
 	buf_reset(&cluster->scratch_selector);
 	pack_tenant(facts, &cluster->scratch);
-	pack_selector(&facts->spec.namespaces, &cluster->scratch_selector);
+	pack_label_selector(&facts->spec.namespaces, &cluster->scratch_selector);
 	if (cluster->scratch.overflowed || cluster->scratch_selector.overflowed)
 		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_WATCH_FRAME);
 	tenant = tenant_get(cluster, facts->name);

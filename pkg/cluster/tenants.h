@@ -21,7 +21,7 @@ uint32_t cluster_tenant_of(const struct cluster *cluster, uint32_t namespace);
 
 /* In short, for those who show: takes a time that does not grow with the tenant. */
 struct tenant_summary {
-	struct str name;
+	struct str name, uid;
 	bool exists; /* the TenantQoS was seen; false: only bindings named after it */
 	enum tenant_tier tier;
 	int64_t ceiling, ceiling_gpus; /* bytes, whole cards; AMOUNT_NONE */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wire structs in, facts to the cluster, touched namespaces out. The table of kinds is the whole of
+/* Wire structs in, facts to the cluster. The table of kinds is the whole of
  * what this controller watches. */
 #include "controller/caches.h"
 
@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "ctl/expect.h"
 
-#define OWN_OBJECTS "metadata.name=" OWNED_OBJECT_NAME
+#define OWN_OBJECTS  "metadata.name=" OWNED_OBJECT_NAME
+#define OWN_BINDINGS "app.kubernetes.io/name=gpuqos"
 
 typedef int (*apply_fn)(struct caches *caches, const void *object, struct arena *arena,
 			struct error *err);
@@ -26,7 +27,7 @@ struct cache {
 struct caches {
 	struct caches_options options;
 	struct loop *loop;
-	struct cache cache[CACHES_KIND_COUNT];
+	struct cache cache[CLUSTER_KIND_COUNT];
 };
 
 static int apply_pod(struct caches *caches, const void *object, struct arena *arena,
@@ -90,25 +91,47 @@ static int apply_limit_range(struct caches *caches, const void *object, struct a
 	return cluster_apply_limit_range(caches->options.cluster, &facts, err);
 }
 
+static int apply_tenant(struct caches *caches, const void *object, struct arena *arena,
+			struct error *err)
+{
+	struct tenant_facts facts;
+
+	if (api_pack_tenant(object, arena, &facts, err) < 0)
+		return -1;
+	return cluster_apply_tenant(caches->options.cluster, &facts, err);
+}
+
+static int apply_binding(struct caches *caches, const void *object, struct arena *arena,
+			 struct error *err)
+{
+	struct binding_facts facts;
+
+	if (api_pack_binding(object, arena, &facts, err) < 0)
+		return -1;
+	return cluster_apply_binding(caches->options.cluster, &facts, err);
+}
+
 static const struct watched {
 	const struct api_type *type;
-	const char *field_selector;
 	apply_fn apply;
-} watched[CACHES_KIND_COUNT] = {
-	[CLUSTER_PODS] = {&api_pods, NULL, apply_pod},
-	[CLUSTER_NODES] = {&api_nodes, NULL, apply_node},
-	[CLUSTER_NAMESPACES] = {&api_namespaces, NULL, apply_namespace},
-	[CLUSTER_QUOTAS] = {&api_gpu_memory_quotas, NULL, apply_quota},
-	[CLUSTER_RESOURCE_QUOTAS] = {&api_resource_quotas, OWN_OBJECTS, apply_resource_quota},
-	[CLUSTER_LIMIT_RANGES] = {&api_limit_ranges, OWN_OBJECTS, apply_limit_range},
+	const char *field_selector, *label_selector;
+	/* A controller that is newer than its CRDs goes on with what is there. */
+	bool optional;
+} watched[CLUSTER_KIND_COUNT] = {
+	[CLUSTER_PODS] = {&api_pods, apply_pod, NULL, NULL, false},
+	[CLUSTER_NODES] = {&api_nodes, apply_node, NULL, NULL, false},
+	[CLUSTER_NAMESPACES] = {&api_namespaces, apply_namespace, NULL, NULL, false},
+	[CLUSTER_QUOTAS] = {&api_gpu_memory_quotas, apply_quota, NULL, NULL, false},
+	[CLUSTER_RESOURCE_QUOTAS] = {&api_resource_quotas, apply_resource_quota, OWN_OBJECTS, NULL,
+				     false},
+	[CLUSTER_LIMIT_RANGES] = {&api_limit_ranges, apply_limit_range, OWN_OBJECTS, NULL, false},
+	[CLUSTER_TENANTS] = {&api_tenants, apply_tenant, NULL, NULL, true},
+	[CLUSTER_BINDINGS] = {&api_policy_bindings, apply_binding, NULL, OWN_BINDINGS, false},
 };
 
-static void drain(struct caches *caches)
+static void touched(struct caches *caches)
 {
-	uint32_t namespace;
-
-	while (cluster_take_dirty(caches->options.cluster, &namespace))
-		caches->options.touched(caches->options.context, namespace);
+	caches->options.touched(caches->options.context);
 }
 
 /* Within its kind. A collision only makes a reconcile wait for a watch event a little longer. */
@@ -137,7 +160,7 @@ static int on_apply(void *context, const void *object, struct arena *arena, stru
 	int r = watched[cache->kind].apply(cache->caches, object, arena, err);
 
 	note_seen(cache, &any->meta);
-	drain(cache->caches);
+	touched(cache->caches);
 	return r;
 }
 
@@ -151,7 +174,7 @@ static int on_remove(void *context, const void *object, struct arena *arena, str
 	cluster_delete(cache->caches->options.cluster, cache->kind, any->meta.namespace,
 		       any->meta.name);
 	note_seen(cache, &any->meta);
-	drain(cache->caches);
+	touched(cache->caches);
 	return 0;
 }
 
@@ -168,7 +191,7 @@ static void on_end(void *context)
 
 	cluster_end_replace(cache->caches->options.cluster, cache->kind);
 	expectations_seen_all(cache->expectations);
-	drain(cache->caches);
+	touched(cache->caches);
 }
 
 static void on_abort(void *context)
@@ -176,7 +199,7 @@ static void on_abort(void *context)
 	struct cache *cache = context;
 
 	cluster_abort_replace(cache->caches->options.cluster, cache->kind);
-	drain(cache->caches);
+	touched(cache->caches);
 }
 
 static void on_synced(void *context)
@@ -194,7 +217,7 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 
 	caches->options = *options;
 	caches->loop = kube_client_loop(client);
-	for (size_t i = 0; i < CACHES_KIND_COUNT; i++) {
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 		struct cache *cache = &caches->cache[i];
 
 		cache->caches = caches;
@@ -204,6 +227,8 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 			reflector_new(client, &(struct reflector_options){
 						      .type = watched[i].type,
 						      .field_selector = watched[i].field_selector,
+						      .label_selector = watched[i].label_selector,
+						      .optional = watched[i].optional,
 						      .sink = {.begin_replace = on_begin,
 							       .end_replace = on_end,
 							       .abort_replace = on_abort,
@@ -222,7 +247,7 @@ void caches_free(struct caches *caches)
 {
 	if (!caches)
 		return;
-	for (size_t i = 0; i < CACHES_KIND_COUNT; i++) {
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 		reflector_free(caches->cache[i].reflector);
 		expectations_free(caches->cache[i].expectations);
 	}
@@ -231,13 +256,13 @@ void caches_free(struct caches *caches)
 
 void caches_start(struct caches *caches)
 {
-	for (size_t i = 0; i < CACHES_KIND_COUNT; i++)
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
 		reflector_start(caches->cache[i].reflector);
 }
 
 bool caches_synced(const struct caches *caches)
 {
-	for (size_t i = 0; i < CACHES_KIND_COUNT; i++)
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
 		if (!caches->cache[i].synced)
 			return false;
 	return true;
@@ -255,7 +280,7 @@ uint64_t caches_seen_version(const struct caches *caches, enum cluster_kind kind
 
 static struct cache *cache_of(struct caches *caches, const struct api_type *type)
 {
-	for (size_t i = 0; i < CACHES_KIND_COUNT; i++)
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
 		if (watched[i].type == type)
 			return &caches->cache[i];
 	return NULL;

@@ -10,18 +10,14 @@
 /*
  * The reflectors that fill the cluster, one per kind, and what each is still to show of our own
  * writes.
- * After each object the namespaces that it touched are handed to `touched`, once each.
  */
 struct caches;
-
-/* Of the kinds, the first so many are watched. */
-#define CACHES_KIND_COUNT CLUSTER_TENANTS
 
 struct caches_options {
 	struct cluster *cluster;          /* borrowed */
 	const struct source_table *table; /* borrowed; NULL: none */
-	void (*touched)(void *context, uint32_t namespace);
-	void (*synced)(void *context); /* every kind is complete for the first time */
+	void (*touched)(void *context); /* after each object: tenants and namespaces may be dirty */
+	void (*synced)(void *context);  /* every kind is complete for the first time */
 	void *context;
 	struct log *log;
 	struct hash_key hash_key;

@@ -9,10 +9,12 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "cluster/read.h"
+#include "cluster/tenants.h"
 #include "controller/caches.h"
 #include "controller/leader_label.h"
 #include "controller/pages.h"
 #include "controller/quota/reconcile.h"
+#include "controller/tenant/reconcile.h"
 #include "runtime/elector.h"
 #include "runtime/recorder.h"
 #include "runtime/work.h"
@@ -33,7 +35,8 @@ struct controller {
 	struct leader_label *label; /* NULL outside a cluster */
 	struct recorder *recorder;
 	struct quota_reconciler quota;
-	struct work *work;
+	struct tenant_reconciler tenant;
+	struct work *quota_work, *tenant_work; /* keys: namespaces, tenants */
 
 	bool leads, recounted, stopping;
 	struct loop_timer recount_timer;
@@ -45,29 +48,91 @@ struct controller {
 	void *stopped_context;
 };
 
+static bool writes(const struct controller *controller)
+{
+	return work_running(controller->quota_work);
+}
+
+/* Tenants first: taking them may make namespaces dirty. Who does not write remembers nothing:
+ * leading marks everything anew. */
+static void take_dirty(void *context)
+{
+	struct controller *controller = context;
+	uint32_t key;
+
+	while (cluster_take_dirty_tenant(controller->cluster, &key))
+		if (writes(controller))
+			work_add_at(controller->tenant_work, key,
+				    tenant_due(&controller->tenant, key));
+	while (cluster_take_dirty(controller->cluster, &key))
+		if (writes(controller))
+			work_add(controller->quota_work, key);
+}
+
+/* What a tenant grants makes namespaces dirty. */
+static int reconcile_tenant(void *context, uint32_t key, struct work_set *set, struct error *err)
+{
+	struct controller *controller = context;
+	int r = tenant_reconcile(&controller->tenant, key, set, err);
+
+	take_dirty(controller);
+	return r;
+}
+
+/* What a namespace's turn finds out makes its tenant dirty. */
+static int reconcile_quota(void *context, uint32_t key, struct work_set *set, struct error *err)
+{
+	struct controller *controller = context;
+	int r = quota_reconcile(&controller->quota, key, set, err);
+
+	take_dirty(controller);
+	return r;
+}
+
+static void quota_was_written(void *context, uint32_t key, const struct work_write *write,
+			      const struct kube_answer *answer, const struct error *err)
+{
+	struct controller *controller = context;
+
+	quota_written(&controller->quota, key, write, answer, err);
+	take_dirty(controller);
+}
+
+static void tenant_was_written(void *context, uint32_t key, const struct work_write *write,
+			       const struct kube_answer *answer, const struct error *err)
+{
+	struct controller *controller = context;
+
+	tenant_written(&controller->tenant, key, write, answer, err);
+}
+
+static void describe_quota(void *context, uint32_t key, struct buf *text)
+{
+	struct controller *controller = context;
+
+	quota_describe(&controller->quota, key, text);
+}
+
+static void describe_tenant(void *context, uint32_t key, struct buf *text)
+{
+	struct controller *controller = context;
+
+	tenant_describe(&controller->tenant, key, text);
+}
+
 static void may_begin(struct controller *controller)
 {
-	if (controller->stopping || work_running(controller->work))
+	if (controller->stopping || writes(controller))
 		return;
 	if (!controller->leads || !controller->recounted || !caches_synced(controller->caches))
 		return;
 	log_info(controller->options.log,
 		 "caches are complete and the ledger is counted: writing begins");
-	work_start(controller->work);
+	work_start(controller->quota_work);
+	work_start(controller->tenant_work);
+	cluster_forget_grants(controller->cluster);
 	cluster_mark_all_dirty(controller->cluster);
-	uint32_t namespace;
-
-	while (cluster_take_dirty(controller->cluster, &namespace))
-		work_add(controller->work, namespace);
-}
-
-static void on_touched(void *context, uint32_t namespace)
-{
-	struct controller *controller = context;
-
-	/* Who does not write remembers nothing: leading marks everything anew. */
-	if (work_running(controller->work))
-		work_add(controller->work, namespace);
+	take_dirty(controller);
 }
 
 static void on_synced(void *context)
@@ -97,15 +162,13 @@ static void recount_done(struct controller *controller)
 static void recount_turn(void *context)
 {
 	struct controller *controller = context;
-	uint32_t namespace;
 
 	if (!caches_synced(controller->caches))
 		return; /* on_synced() comes back here */
 	bool complete = cluster_recount(controller->cluster, &controller->recount_cursor,
 					RECOUNT_PODS_PER_TURN, &controller->round);
 
-	while (cluster_take_dirty(controller->cluster, &namespace))
-		on_touched(controller, namespace);
+	take_dirty(controller);
 	if (complete)
 		recount_done(controller);
 	else
@@ -132,7 +195,8 @@ static void on_lost(void *context)
 	struct controller *controller = context;
 
 	controller->leads = false;
-	work_stop(controller->work);
+	work_stop(controller->quota_work);
+	work_stop(controller->tenant_work);
 	recorder_reset(controller->recorder);
 	if (controller->label)
 		leader_label_lost(controller->label);
@@ -207,19 +271,44 @@ static void new_quota_work(struct controller *controller)
 {
 	struct quota_reconciler *quota = &controller->quota;
 
-	quota_reconciler_init(quota);
+	quota_reconciler_init(quota, controller->options.metrics);
 	quota->cluster = controller->cluster;
 	quota->caches = controller->caches;
 	quota->recorder = controller->recorder;
 	quota->loop = controller->loop;
 	quota->usage_interval_us = controller->options.config->usage_interval_us;
-	controller->work =
+	quota->reporting_controller = REPORTING_CONTROLLER;
+	quota->instance = controller->options.identity;
+	controller->quota_work =
 		work_new(controller->client, &(struct work_options){
 						     .name = "quota",
-						     .reconcile = quota_reconcile,
-						     .written = quota_written,
-						     .describe = quota_describe,
-						     .context = quota,
+						     .reconcile = reconcile_quota,
+						     .written = quota_was_written,
+						     .describe = describe_quota,
+						     .context = controller,
+						     .log = controller->options.log,
+						     .metrics = controller->options.metrics,
+						     .seed = random_u64(&controller->seeds),
+					     });
+}
+
+static void new_tenant_work(struct controller *controller)
+{
+	struct tenant_reconciler *tenant = &controller->tenant;
+
+	tenant_reconciler_init(tenant);
+	tenant->cluster = controller->cluster;
+	tenant->caches = controller->caches;
+	tenant->recorder = controller->recorder;
+	tenant->loop = controller->loop;
+	tenant->usage_interval_us = controller->options.config->usage_interval_us;
+	controller->tenant_work =
+		work_new(controller->client, &(struct work_options){
+						     .name = "tenant",
+						     .reconcile = reconcile_tenant,
+						     .written = tenant_was_written,
+						     .describe = describe_tenant,
+						     .context = controller,
 						     .log = controller->options.log,
 						     .metrics = controller->options.metrics,
 						     .seed = random_u64(&controller->seeds),
@@ -242,7 +331,7 @@ int controller_new(struct kube_client *client, const struct controller_options *
 	controller->caches = caches_new(client, &(struct caches_options){
 							.cluster = controller->cluster,
 							.table = &options->config->resources,
-							.touched = on_touched,
+							.touched = take_dirty,
 							.synced = on_synced,
 							.context = controller,
 							.log = options->log,
@@ -256,6 +345,7 @@ int controller_new(struct kube_client *client, const struct controller_options *
 		controller->label = leader_label_new(client, options->pod_namespace,
 						     options->pod_name, options->log);
 	new_quota_work(controller);
+	new_tenant_work(controller);
 	loop_timer_init(&controller->recount_timer, controller->loop, "recount", recount_turn,
 			controller);
 	if (options->metrics)
@@ -270,8 +360,10 @@ void controller_free(struct controller *controller)
 		return;
 	loop_timer_clear(&controller->recount_timer);
 	elector_free(controller->elector);
-	work_free(controller->work);
+	work_free(controller->quota_work);
+	work_free(controller->tenant_work);
 	quota_reconciler_clear(&controller->quota);
+	tenant_reconciler_clear(&controller->tenant);
 	leader_label_free(controller->label);
 	recorder_free(controller->recorder);
 	caches_free(controller->caches);
@@ -310,7 +402,8 @@ void controller_stop(struct controller *controller, loop_fn stopped, void *conte
 	controller->stopping = true;
 	controller->stopped = stopped;
 	controller->stopped_context = context;
-	work_stop(controller->work);
+	work_stop(controller->quota_work);
+	work_stop(controller->tenant_work);
 	if (controller->label && controller->leads)
 		leader_label_retire(controller->label, release, controller);
 	else
@@ -326,13 +419,21 @@ bool controller_ready(const struct controller *controller, struct buf *text)
 	return ready;
 }
 
+static bool is_healthy(const struct controller *controller, const struct work *work,
+		       const char *name, struct buf *text)
+{
+	int64_t idle_us = loop_now(controller->loop) - work_last_progress_us(work);
+	bool stuck = work_running(work) && work_due(work) && idle_us > STUCK_US;
+
+	buf_printf(text, "[%c] reconcile %s: %zu waiting\n", stuck ? '-' : '+', name,
+		   work_depth(work));
+	return !stuck;
+}
+
 bool controller_healthy(const struct controller *controller, struct buf *text)
 {
-	int64_t idle_us = loop_now(controller->loop) - work_last_progress_us(controller->work);
-	bool stuck =
-		work_running(controller->work) && work_due(controller->work) && idle_us > STUCK_US;
+	bool quotas = is_healthy(controller, controller->quota_work, "quotas", text);
+	bool tenants = is_healthy(controller, controller->tenant_work, "tenants", text);
 
-	buf_printf(text, "[%c] reconcile: %zu waiting\n", stuck ? '-' : '+',
-		   work_depth(controller->work));
-	return !stuck;
+	return quotas && tenants;
 }

@@ -5,11 +5,12 @@
 #include "base/metrics.h"
 #include "base/table.h"
 #include "cluster/read.h"
+#include "cluster/tenants.h"
 
 /* What a page shows, read once: to count the objects takes a walk over all of them. */
 struct numbers {
 	struct cluster_stats cache;
-	struct reflector_stats watch[CACHES_KIND_COUNT];
+	struct reflector_stats watch[CLUSTER_KIND_COUNT];
 	int64_t now_us;
 };
 
@@ -20,7 +21,7 @@ static struct numbers gather(const struct pages_view *view)
 	struct numbers numbers = {.now_us = view->now_us};
 
 	cluster_stats(view->cluster, &numbers.cache);
-	for (size_t i = 0; i < CACHES_KIND_COUNT; i++)
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
 		reflector_stats(caches_reflector(view->caches, (enum cluster_kind)i),
 				&numbers.watch[i]);
 	return numbers;
@@ -88,7 +89,7 @@ static void write_kinds(const struct pages_view *view, const struct numbers *num
 		const struct kind_family *family = &kind_families[f];
 
 		metrics_write_family(page, family->name, family->type, family->help);
-		for (size_t i = 0; i < CACHES_KIND_COUNT; i++) {
+		for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 			struct metric_label label = {"resource", str_from(kind_name(view, i))};
 
 			metrics_write_sample(page, family->name, &label, 1,
@@ -122,6 +123,11 @@ static double quota_unpriced(const struct namespace_view *namespace)
 	return (double)namespace->unpriced;
 }
 
+static double quota_released(const struct namespace_view *namespace)
+{
+	return (double)namespace->released;
+}
+
 static const struct quota_family {
 	const char *name, *help;
 	double (*value)(const struct namespace_view *namespace);
@@ -131,6 +137,8 @@ static const struct quota_family {
 	{"gpuqos_quota_used_bytes", "GPU memory charged to pods that are not finished.",
 	 quota_used},
 	{"gpuqos_quota_live_bytes", "Of that, pods that are bound to a node.", quota_live},
+	{"gpuqos_quota_released_bytes",
+	 "GPU memory of pods stuck terminating that is no more charged.", quota_released},
 	{"gpuqos_quota_unpriced_devices", "Devices in use whose memory nothing tells.",
 	 quota_unpriced},
 };
@@ -153,6 +161,59 @@ static void write_quotas(const struct pages_view *view, struct buf *page)
 
 			metrics_write_sample(page, family->name, &label, 1,
 					     family->value(&namespace));
+		}
+	}
+}
+
+/* AMOUNT_NONE: it has none, and no sample. */
+static int64_t tenant_ceiling(const struct tenant_summary *tenant)
+{
+	return tenant->ceiling;
+}
+
+static int64_t tenant_granted(const struct tenant_summary *tenant)
+{
+	return tenant->sums.granted;
+}
+
+static int64_t tenant_used(const struct tenant_summary *tenant)
+{
+	return tenant->sums.used;
+}
+
+static int64_t tenant_lent(const struct tenant_summary *tenant)
+{
+	return tenant->sums.lent;
+}
+
+static const struct tenant_family {
+	const char *name, *help;
+	int64_t (*value)(const struct tenant_summary *tenant);
+} tenant_families[] = {
+	{"gpuqos_tenant_ceiling_bytes", "GPU memory that the tenant may hold as a whole.",
+	 tenant_ceiling},
+	{"gpuqos_tenant_granted_bytes", "Granted to its namespaces' quotas.", tenant_granted},
+	{"gpuqos_tenant_used_bytes", "Charged to its pods that are not finished.", tenant_used},
+	{"gpuqos_tenant_lent_bytes", "Lent between its namespaces at this moment.", tenant_lent},
+};
+
+static void write_tenants(const struct pages_view *view, struct buf *page)
+{
+	const struct cluster *cluster = view->cluster;
+	struct tenant_summary tenant;
+
+	for (size_t f = 0; f < ARRAY_SIZE(tenant_families); f++) {
+		const struct tenant_family *family = &tenant_families[f];
+
+		metrics_write_family(page, family->name, "gauge", family->help);
+		for (uint32_t i = cluster_tenant_next(cluster, 0); i != TABLE_NONE;
+		     i = cluster_tenant_next(cluster, i + 1)) {
+			cluster_tenant_summary(cluster, i, &tenant);
+			struct metric_label label = {"tenant", tenant.name};
+
+			if (tenant.exists && family->value(&tenant) != AMOUNT_NONE)
+				metrics_write_sample(page, family->name, &label, 1,
+						     (double)family->value(&tenant));
 		}
 	}
 }
@@ -190,6 +251,7 @@ void pages_write_metrics(const struct pages_view *view, struct buf *page)
 
 	write_kinds(view, &numbers, page);
 	write_quotas(view, page);
+	write_tenants(view, page);
 	write_unlabelled(view, page);
 	write_single(page, "gpuqos_cache_shared_bytes", "gauge",
 		     "Bytes of strings and request vectors that records share.",
@@ -212,8 +274,11 @@ void pages_write_metrics(const struct pages_view *view, struct buf *page)
 static void write_cache(const char *kind, const struct reflector_stats *stats, int64_t now_us,
 			struct buf *text)
 {
-	buf_printf(text, "[%c] cache %s: %s", stats->synced ? '+' : '-', kind,
-		   stats->synced ? "complete" : "not complete yet");
+	const char *state = stats->absent   ? "not installed, counts as empty"
+			    : stats->synced ? "complete"
+					    : "not complete yet";
+
+	buf_printf(text, "[%c] cache %s: %s", stats->synced ? '+' : '-', kind, state);
 	if (stats->last_heard_us)
 		buf_printf(text, ", heard %lld s ago",
 			   (long long)((now_us - stats->last_heard_us) / USEC_PER_SEC));
@@ -226,7 +291,7 @@ bool pages_write_caches(const struct pages_view *view, struct buf *text)
 {
 	bool all = true;
 
-	for (size_t i = 0; i < CACHES_KIND_COUNT; i++) {
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 		struct reflector_stats stats;
 
 		reflector_stats(caches_reflector(view->caches, (enum cluster_kind)i), &stats);

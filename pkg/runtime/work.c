@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 /* Sets in flight: enough to hide latency, few enough to leave a small API server room. */
 #define PARALLEL_SETS   16
@@ -74,6 +75,11 @@ struct work_write *work_set_add(struct work_set *set, enum kube_verb verb,
 	copy_name(write->namespace, sizeof(write->namespace), namespace);
 	copy_name(write->name, sizeof(write->name), name);
 	return write;
+}
+
+void work_write_set_uid(struct work_write *write, struct str uid)
+{
+	copy_name(write->uid, sizeof(write->uid), utf8_prefix(uid, LIMIT_NAME));
 }
 
 /* Tells how long the queue is, whenever that may have changed. */

@@ -27,6 +27,8 @@ struct work_write {
 	/* An eviction, say: that it fails is for `written` to judge, and neither holds up the
 	 * writes behind it nor makes its key fail. Unless the server does not answer at all. */
 	bool may_fail;
+	const char *reason;       /* static or NULL; why, for `written` */
+	char uid[LIMIT_NAME + 1]; /* of the object that is meant; for `written` */
 };
 
 struct work_set {
@@ -40,6 +42,9 @@ void work_set_clear(struct work_set *set);
  * longer than LIMIT_NAME. */
 struct work_write *work_set_add(struct work_set *set, enum kube_verb verb,
 				const struct api_type *type, struct str namespace, struct str name);
+
+/* Cut to what a uid can be. */
+void work_write_set_uid(struct work_write *write, struct str uid);
 
 struct work_options {
 	const char *name; /* of the controller, for metrics */

@@ -3,6 +3,7 @@
 #include "controller/quota/events.h"
 
 #include "api/type.h"
+#include "controller/transitions.h"
 
 static const enum condition_status bad_status[QUOTA_CONDITION_COUNT] = {
 	[QUOTA_READY] = CONDITION_FALSE,   [QUOTA_ACCEPTED] = CONDITION_FALSE,
@@ -10,36 +11,49 @@ static const enum condition_status bad_status[QUOTA_CONDITION_COUNT] = {
 	[QUOTA_DRIFTED] = CONDITION_TRUE,  [QUOTA_PRICED] = CONDITION_FALSE,
 };
 
-/* Ready passes through Pending with every change of a spec: that is no news. */
-static bool is_news(enum quota_condition type, const struct condition *before,
-		    const struct condition *after, bool bad)
+static void record_move(struct recorder *recorder, const struct body_reference *object,
+			const char *reason, const char *what, const int64_t bytes[2])
 {
-	if (type == QUOTA_READY && after->reason == QUOTA_REASON_PENDING)
-		return false;
-	if (!before)
-		return bad;
-	return before->reason != after->reason && (bad || before->status == bad_status[type]);
+	struct buf note;
+
+	if (bytes[0] == bytes[1])
+		return;
+	buf_init(&note, LIMIT_EVENT_NOTE);
+	buf_printf(&note, "%s: %s, before %s.", what, amount_text(bytes[1]).text,
+		   amount_text(bytes[0]).text);
+	recorder_event(recorder, &(struct recorder_event){*object, "Normal", reason, "Share",
+							  buf_str(&note)});
+	buf_clear(&note);
 }
 
-void quota_record_transitions(struct recorder *recorder, const struct quota_identity *identity,
-			      const struct quota_status *before, const struct quota_status *after)
+/* What a namespace without a tenant is granted is its own spec. */
+static void record_moves(struct recorder *recorder, const struct body_reference *object,
+			 const struct quota_status *before, const struct quota_status *after)
 {
-	for (size_t i = 0; i < QUOTA_CONDITION_COUNT; i++) {
-		const struct condition *condition = &after->conditions[i];
-		bool bad = condition->status == bad_status[i];
+	if (str_empty(after->tenant) || !str_equal(before->tenant, after->tenant))
+		return;
+	record_move(recorder, object, after->granted > before->granted ? "Granted" : "Reduced",
+		    "granted under the tenant's ceiling",
+		    (const int64_t[]){before->granted, after->granted});
+	record_move(recorder, object, after->borrowed > before->borrowed ? "Borrowed" : "Returned",
+		    "borrowed from siblings", (const int64_t[]){before->borrowed, after->borrowed});
+	record_move(recorder, object, after->lent > before->lent ? "Lent" : "Recalled",
+		    "lent to siblings", (const int64_t[]){before->lent, after->lent});
+}
 
-		if (!is_news((enum quota_condition)i, before ? &before->conditions[i] : NULL,
-			     condition, bad))
-			continue;
-		recorder_event(recorder, &(struct recorder_event){
-						 .regarding = {STR(API_GROUP_VERSION),
-							       str_from(api_gpu_memory_quotas.kind),
-							       identity->namespace, identity->name,
-							       identity->uid},
-						 .type = bad ? "Warning" : "Normal",
-						 .reason = quota_reason_text(condition->reason),
-						 .action = "Reconcile",
-						 .note = str_from(condition->message),
-					 });
-	}
+void quota_record_changes(struct recorder *recorder, const struct quota_identity *identity,
+			  const struct quota_status *before, const struct quota_status *after)
+{
+	const struct transitions transitions = {
+		.object = {STR(API_GROUP_VERSION), str_from(api_gpu_memory_quotas.kind),
+			   identity->namespace, identity->name, identity->uid},
+		.before = before ? before->conditions : NULL,
+		.after = after->conditions,
+		.bad = bad_status,
+		.n = QUOTA_CONDITION_COUNT,
+	};
+
+	transitions_record(recorder, &transitions);
+	if (before)
+		record_moves(recorder, &transitions.object, before, after);
 }

@@ -6,11 +6,11 @@
 #include "runtime/recorder.h"
 
 /*
- * An Event on the quota for each condition that turned for the worse or became good again: what
- * `kubectl describe` shows beside the conditions.
+ * Events on the quota: a condition that turned for the worse or became good again
+ * (controller/transitions.h), and what its tenant gave, lent or took back.
  * @before may be NULL (no status yet); then only what is wrong is told.
  */
-void quota_record_transitions(struct recorder *recorder, const struct quota_identity *identity,
-			      const struct quota_status *before, const struct quota_status *after);
+void quota_record_changes(struct recorder *recorder, const struct quota_identity *identity,
+			  const struct quota_status *before, const struct quota_status *after);
 
 #endif

@@ -5,32 +5,35 @@
 #include "base/arena.h"
 #include "cluster/cluster.h"
 #include "controller/caches.h"
+#include "controller/moments.h"
 #include "runtime/recorder.h"
 #include "runtime/work.h"
 
 /*
- * One namespace: gather what the cluster holds of it, decide what its GpuMemoryQuotas mean, and say
- * it in writes, in this order:
+ * One namespace: gather what the cluster holds of it, decide what its GpuMemoryQuotas and its
+ * tenant mean, and say it in writes, in this order:
  *   1. ResourceQuota gpuqos, the first gate
  *   2. LimitRange gpuqos, only when asked for
- *   3. the namespace's label, which opens it to the second gate
+ *   3. the namespace's labels, which open it to the second gate
  *   4. status of each quota, oldest first
- * Nothing is written while a write of ours is still to be seen on a watch.
+ *   5. the eviction of one pod, after its receipt
+ * A namespace of a tenant in which no quota governs gets a ResourceQuota of nothing. Nothing is
+ * written while a write of ours is still to be seen on a watch.
  */
 struct quota_reconciler {
 	struct cluster *cluster; /* borrowed, all of them */
 	struct caches *caches;
 	struct recorder *recorder;
 	struct loop *loop;
+	struct metric_family *evictions;             /* by namespace, reason, result; may be NULL */
+	const char *reporting_controller, *instance; /* of receipts */
 	int64_t usage_interval_us;
-	/* When a status was last written, by namespace handle: what paces mere usage. Lost on
-	 * restart, which costs one early write. */
-	int64_t *status_written_us;
-	size_t status_capacity;
+	struct moments status_written; /* by namespace handle: what paces mere usage */
 	struct arena arena;
 };
 
-void quota_reconciler_init(struct quota_reconciler *reconciler);
+/* @metrics may be NULL. */
+void quota_reconciler_init(struct quota_reconciler *reconciler, struct metrics *metrics);
 void quota_reconciler_clear(struct quota_reconciler *reconciler);
 
 /* The three functions of work_options; @context is the reconciler, keys are namespace handles of

@@ -31,9 +31,11 @@ static const char pod[] =
 	"\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"nvidia.com/gpu\":\"1\"},"
 	"\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}";
 
-static const char *const watches[] = {"WATCH pods",           QUOTA_WATCH,
-				      "WATCH nodes",          "WATCH namespaces",
-				      "WATCH resourcequotas", "WATCH limitranges"};
+static const char *const watches[] = {
+	"WATCH pods",           QUOTA_WATCH,
+	"WATCH nodes",          "WATCH namespaces",
+	"WATCH resourcequotas", "WATCH limitranges",
+	"WATCH tenantqos",      "WATCH validatingadmissionpolicybindings"};
 
 struct world {
 	struct fake_kube_world kube;

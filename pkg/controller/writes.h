@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CONTROLLER_WRITES_H
+#define GPUQOS_CONTROLLER_WRITES_H
+
+#include "controller/caches.h"
+#include "runtime/work.h"
+
+/* What the reconcilers do alike with their writes. */
+
+/* After so long without news of a write of ours it is looked again whether the watch has it. */
+#define WRITE_WATCH_LAG_US USEC_PER_SEC
+
+/* Moves @body, which is cleared, into @write. LIMIT, with the object's name, where it overflowed.
+ */
+int write_give_body(struct work_write *write, struct buf *body, struct error *err);
+
+/*
+ * The write was answered: until the watch shows what came of it the cache is older than what is
+ * known (caches_expect()). @arena is reset. Returns the version that the server gave, 0 where it
+ * says none, as of a delete.
+ */
+uint64_t write_expect(struct caches *caches, const struct work_write *write,
+		      const struct kube_answer *answer, struct arena *arena, int64_t now_us);
+
+#endif
