@@ -79,6 +79,17 @@ def test_what_costs_nothing_is_let_in(policies, full):
     ask(full, claim(exactly("gpu.nvidia.com", adminAccess=True))).ok()
 
 
+def test_administrative_access_is_the_platforms(full):
+    """Also where somebody has set the label that Kubernetes wants for it."""
+    full.label(**{"resource.kubernetes.io/admin-access": "true"})
+    inner = claim(exactly("gpu.nvidia.com", adminAccess=True))
+    template = inner | {"kind": "ResourceClaimTemplate", "spec": {"spec": inner["spec"]}}
+    for item, path in ((inner, CLAIMS), (template, CLAIMS.replace("claims", "claimtemplates"))):
+        answer = as_tenant(full.cluster, "POST", path.format(full.name), item)
+        assert answer.status == 403 and "adminAccess reaches devices that others hold" in answer.message, answer
+        full.cluster.api("POST", path.format(full.name) + "?dryRun=All", item).ok()
+
+
 def test_the_last_byte_decides(make):
     team = make(str(2 * CARD))
     ask(team, claim(exactly("gpu.nvidia.com", 2))).ok()

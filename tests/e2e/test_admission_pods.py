@@ -57,7 +57,7 @@ def test_a_cap_on_one_resource_is_kept_by_kubernetes_itself(namespace):
     assert "used: requests.nvidia.com/mig-1g.10gb=7, limited: requests.nvidia.com/mig-1g.10gb=7" in answer.message
 
 
-UNPRICED = ["volcano.sh/vgpu-memory", "nvidia.com/gpumem", "nvidia.com/gpucores", "koordinator.sh/gpu-memory",
+UNPRICED = ["volcano.sh/vgpu-memory", "nvidia.com/gpumem", "volcano.sh/gpu-memory", "koordinator.sh/gpu-memory",
             "aliyun.com/gpu-mem", "nvidia.com/mig-7g.80gb", "amd.com/gpu", "amd.com/cpx_nps4", "gpu.intel.com/xe"]
 
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from cluster import quantity
+from cluster import quantity, wait_for
 from gpus import GPU, H100, MIB, T4, container, pod
-from published import Published, row
+from published import Published, accepted, row
 
 CARD, SMALL = 81559 * MIB, 15360 * MIB
 RATIO = "koordinator.sh/gpu-memory-ratio"
@@ -173,6 +173,19 @@ def test_other_quotas_are_passed_over(policies, team):
     dry.admits(asking({GPU: 8}))
     dry.admits(asking(**{"gpu-fraction": "nonsense"}))
     dry.remove()
+
+
+@pytest.mark.parametrize("reason", ["CeilingExceeded", "Invalid"])
+def test_a_quota_that_is_not_accepted_grants_what_its_status_says(policies, reason):
+    """It may be the only one of its namespace, and what asks by annotation no ResourceQuota sees."""
+    team = Published.make(policies, "800Gi", ROWS)
+    team.publish("0", ROWS, conditions=[accepted("False", reason)])
+    team.wait_refused(asking(**{"gpu-fraction": "0.5"}), "only 0Mi of 0 are free")
+    team.wait_refused(asking({GPU: 1}), "only 0Mi of 0 are free")
+    team.admits(pod("plain", amount=0))
+    team.publish("0", ROWS, conditions=[accepted("False", "Duplicate")])
+    wait_for(lambda: team.answer(asking({GPU: 1})).status == 201, "a duplicate is passed over")
+    team.remove()
 
 
 # --- caps by product

@@ -19,9 +19,8 @@ def row(name, unit=None, product="", used=0, sharing="None", **more):
     return made | ({"unitMemory": unit} if unit is not None else {})
 
 
-def accepted(status="True"):
-    return {"type": "Accepted", "status": status, "reason": "Accepted" if status == "True" else "Duplicate", "message": "",
-            "lastTransitionTime": "2026-01-01T00:00:00Z"}
+def accepted(status="True", reason="Accepted"):
+    return {"type": "Accepted", "status": status, "reason": reason, "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 
 
 class Published(Namespace):
