@@ -7,7 +7,7 @@
 
 #include "api/pack.h"
 #include "api/pack_common.h"
-#include "api/source.h"
+#include "api/source_common.h"
 
 static int pack_capacity(const struct wire_list *capacity, struct source_node *node)
 {

@@ -5,7 +5,7 @@
  */
 #include "api/pack.h"
 #include "api/pack_common.h"
-#include "api/source.h"
+#include "api/source_common.h"
 #include "api/type.h"
 #include "base/macros.h"
 

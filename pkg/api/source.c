@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of sources, and what they have in common. */
-#include "api/source.h"
+#include "api/source_common.h"
 
 #include <assert.h>
 

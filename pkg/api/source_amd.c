@@ -4,7 +4,7 @@
  * amd.com/gpu.vram are GiB. Of a partition no label tells the memory; under amd.com/gpu too a unit
  * is one where the card is partitioned otherwise than spx.
  */
-#include "api/source.h"
+#include "api/source_common.h"
 #include "model/resource.h"
 
 static int64_t memory_of(struct str text)

@@ -6,7 +6,7 @@
  * card. Only nvidia.com/gpu is in a node's capacity, as units that the cards are split into; the
  * cards themselves are in an annotation. After binding, an annotation tells what was allocated.
  */
-#include "api/source.h"
+#include "api/source_common.h"
 
 #define GPU     "nvidia.com/gpu"
 #define MEMORY  "nvidia.com/gpumem"

@@ -3,7 +3,7 @@
  * Intel's GPU device plugins (intel/intel-device-plugins-for-kubernetes). Labels tell the product
  * and never the memory: that is for the table of --config to say.
  */
-#include "api/source.h"
+#include "api/source_common.h"
 #include "model/resource.h"
 
 static void offer(struct source_node *node)

@@ -6,7 +6,7 @@
  * thousandths, rounded up; what is no decimal number above 0 and at most 1, or no whole number of
  * MiB, is a whole card.
  */
-#include "api/source.h"
+#include "api/source_common.h"
 #include "base/checked.h"
 
 #define GPU      "nvidia.com/gpu"

@@ -11,7 +11,7 @@
  * allocated, for the pod as a whole.
  */
 #include "api/quantity.h"
-#include "api/source.h"
+#include "api/source_common.h"
 #include "base/checked.h"
 #include "base/macros.h"
 #include "codec/json.h"

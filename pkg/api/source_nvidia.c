@@ -13,7 +13,7 @@
  * its profile in its name, so its label holds; under the single strategy nothing says what a unit
  * of nvidia.com/gpu is until the state is "success" again.
  */
-#include "api/source.h"
+#include "api/source_common.h"
 #include "base/macros.h"
 
 #define GPU "nvidia.com/gpu"

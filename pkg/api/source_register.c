@@ -4,7 +4,7 @@
  * fields of a CSV device are the same in all of them: UUID, units it is split into, MiB. In JSON
  * what is 0 or false is left out.
  */
-#include "api/source.h"
+#include "api/source_common.h"
 #include "base/checked.h"
 #include "base/macros.h"
 #include "codec/json.h"

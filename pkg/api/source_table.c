@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "api/quantity.h"
-#include "api/source.h"
+#include "api/source_common.h"
 #include "model/resource.h"
 
 static int by_name(const void *key, const void *row)

@@ -6,7 +6,7 @@
  * them, and an annotation tells of the cards. The older volcano.sh/gpu-memory is none of these:
  * nothing prices it.
  */
-#include "api/source.h"
+#include "api/source_common.h"
 #include "base/checked.h"
 
 #define NUMBER  "volcano.sh/vgpu-number"

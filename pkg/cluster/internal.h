@@ -112,6 +112,15 @@ uint32_t node_find(const struct cluster *cluster, struct str name);
 void node_release(struct cluster *cluster, uint32_t node); /* when nothing is known of it */
 void node_gone(struct cluster *cluster, uint32_t node);
 
+/* --- disagree.c */
+
+/*
+ * A sentence about devices that the namespace's pods hold and of which two sources tell different
+ * memory, by the first such node; empty for none. In @arena, false when that is full.
+ */
+bool view_disagreement(const struct cluster *cluster, uint32_t namespace, struct arena *arena,
+		       struct str *ret_sentence);
+
 /* --- prices.c */
 
 /* The kind of an offer, counted for one more node. LIMIT: too many resource names. */

@@ -15,13 +15,14 @@
 
 /* What one pod adds. */
 struct part {
-	int64_t bytes, unpriced;
+	int64_t bytes, unpriced, assumed;
 	struct part_row {
 		uint32_t row; /* of the price list */
 		int64_t count, bytes;
 	} rows[LIMIT_RESOURCES_PER_POD];
 	size_t n_rows;
 	bool live, released;
+	bool disagreeing; /* two sources tell different memory for some of it */
 };
 
 /* --- a pod's part */
@@ -109,6 +110,10 @@ static void add_cell(const struct cluster *cluster, const struct pod_record *pod
 	else
 		amounts.bytes = saturating_mul(units.count, unit);
 	part->bytes = saturating_add(part->bytes, amounts.bytes);
+	if (units.offer && units.offer->unit_memory == AMOUNT_UNKNOWN)
+		part->assumed = saturating_add(part->assumed, amounts.bytes);
+	if (units.offer && units.offer->other_memory > 0)
+		part->disagreeing = true;
 	row = units.offer ? price_find(&list, units.resource, units.product)
 			  : price_row_charged(&list, units.resource, units.product);
 	if (row)
@@ -120,7 +125,8 @@ static struct part part_of(const struct cluster *cluster, const struct pod_recor
 	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
 	struct part part;
 
-	part.bytes = part.unpriced = 0;
+	part.bytes = part.unpriced = part.assumed = 0;
+	part.disagreeing = false;
 	part.n_rows = 0;
 	part.live = pod->node != TABLE_NONE;
 	part.released = pod->released;
@@ -194,6 +200,9 @@ static void sums_change(struct cluster *cluster, struct sums *sums, const struct
 	if (part->live)
 		sums->live += (wide_sum)part->bytes * sign;
 	sums->unpriced += (wide_sum)part->unpriced * sign;
+	sums->assumed += (wide_sum)part->assumed * sign;
+	if (part->disagreeing)
+		sums->disagreeing += (uint32_t)sign;
 	sums->pods += (uint32_t)sign;
 	for (size_t i = 0; i < part->n_rows; i++)
 		use_change(cluster, sums, &part->rows[i], sign, part->live);
@@ -327,6 +336,7 @@ static int64_t drift_between(const struct cluster *cluster, const struct sums *a
 
 	drift = saturating_add(drift, distance(a->released, b->released));
 	if (drift == 0 && (a->released_pods != b->released_pods || a->unpriced != b->unpriced ||
+			   a->assumed != b->assumed || a->disagreeing != b->disagreeing ||
 			   a->pods != b->pods || !uses_equal(cluster, a, b)))
 		drift = 1;
 	return drift;

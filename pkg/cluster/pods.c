@@ -224,6 +224,7 @@ static uint32_t owner_of(struct cluster *cluster, const struct pod_facts *facts)
 static void describe(struct cluster *cluster, struct pod_record *record,
 		     const struct pod_facts *facts)
 {
+	bool same = uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
 	uint32_t owner = owner_of(cluster, facts);
 
 	intern_unref(cluster->intern, record->owner);
@@ -233,6 +234,7 @@ static void describe(struct cluster *cluster, struct pod_record *record,
 	record->created_s = seconds(facts->created_us);
 	record->deletion_s = seconds(facts->deletion_us);
 	record->terminating = facts->terminating;
+	record->annotated = facts->annotated || (record->annotated && same);
 	record->epoch = cluster->epochs[CLUSTER_PODS];
 }
 
@@ -289,6 +291,24 @@ static bool is_outdated(const struct cluster *cluster, uint32_t pod, const struc
 	       uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
 }
 
+/*
+ * What a pod asks for by annotation it may edit while it lives, and that never lowers its charge:
+ * of the same pod the larger counts.
+ */
+static int keep_larger(const struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
+		       struct device_ask *rows, size_t *len)
+{
+	const struct pod_record *record;
+
+	if (pod == TABLE_NONE)
+		return 0;
+	record = pod_at(cluster, pod);
+	if (!(record->annotated || facts->annotated) || record->vector == TABLE_NONE ||
+	    !uid_equal(record->uid, uid_from(&cluster->key, facts->uid)))
+		return 0;
+	return vectors_raise(&cluster->vectors, record->vector, rows, len) ? 0 : -1;
+}
+
 static int apply(struct cluster *cluster, const struct pod_facts *facts, struct error *err)
 {
 	struct device_ask rows[LIMIT_RESOURCES_PER_POD];
@@ -307,6 +327,11 @@ static int apply(struct cluster *cluster, const struct pod_facts *facts, struct 
 	if (quota_pod_request(facts, rows, ARRAY_SIZE(rows), &n, err) < 0 ||
 	    check(facts, rows, n, err) < 0)
 		return -1;
+	if (keep_larger(cluster, pod, facts, rows, &n) < 0)
+		return error_set(
+			err, ERROR_LIMIT,
+			"asks for more than %d GPU resources, one annotation after another",
+			LIMIT_RESOURCES_PER_POD);
 	if (n == 0) {
 		if (pod != TABLE_NONE)
 			pod_remove(cluster, pod);

@@ -14,8 +14,16 @@
 
 static uint32_t kind_hash(const struct cluster *cluster, const struct offer_kind *kind)
 {
-	uint64_t words[5] = {(uint64_t)kind->unit_memory, (uint64_t)kind->min_memory,
-			     kind->resource, kind->product, kind->sharing};
+	const uint64_t words[] = {
+		(uint64_t)kind->unit_memory,
+		(uint64_t)kind->min_memory,
+		(uint64_t)kind->other_memory,
+		kind->resource,
+		kind->product,
+		kind->sharing,
+		kind->source,
+		kind->other,
+	};
 
 	return (uint32_t)hash_bytes(&cluster->key, words, sizeof(words));
 }
@@ -26,7 +34,8 @@ static bool kind_equals(const void *context, uint32_t handle, const void *key)
 
 	return kind->unit_memory == wanted->unit_memory && kind->min_memory == wanted->min_memory &&
 	       kind->resource == wanted->resource && kind->product == wanted->product &&
-	       kind->sharing == wanted->sharing;
+	       kind->sharing == wanted->sharing && kind->source == wanted->source &&
+	       kind->other == wanted->other && kind->other_memory == wanted->other_memory;
 }
 
 /* Only looked through when a kind comes or goes, which is rare. */
@@ -70,6 +79,9 @@ int kind_ref(struct cluster *cluster, const struct device_offer *offer, uint32_t
 	struct offer_kind wanted = {
 		.unit_memory = offer->unit_memory > 0 ? offer->unit_memory : AMOUNT_UNKNOWN,
 		.sharing = (uint32_t)offer->sharing,
+		.source = (uint32_t)offer->source,
+		.other = (uint32_t)offer->other,
+		.other_memory = offer->other_memory,
 	};
 	uint32_t kind;
 

@@ -237,11 +237,13 @@ static bool view_namespace(const struct cluster *cluster, uint32_t namespace, st
 	view->used = sum_clamp(record->sums.used);
 	view->live = sum_clamp(record->sums.live);
 	view->unpriced = sum_clamp(record->sums.unpriced);
+	view->assumed = sum_clamp(record->sums.assumed);
 	view->pods = record->sums.pods;
 	view->recount_drift = record->recount_drift;
 	view->released = sum_clamp(record->sums.released);
 	view->released_pods = record->sums.released_pods;
 	return view_share(cluster, namespace, arena, view) &&
+	       view_disagreement(cluster, namespace, arena, &view->disagreement) &&
 	       view_uses(cluster, &record->sums, arena, view) &&
 	       view_resource_quota(cluster, record->owned[OWNED_RESOURCE_QUOTA], owner, arena,
 				   &view->resource_quota) &&

@@ -79,6 +79,24 @@ int cluster_quota_view(const struct cluster *cluster, uint32_t quota, struct are
 int cluster_bare_view(const struct cluster *cluster, uint32_t namespace, struct arena *arena,
 		      struct quota_lookup *ret_lookup, struct error *err);
 
+/* Nodes that are known, by handle: as cluster_namespace_next(). */
+uint32_t cluster_node_next(const struct cluster *cluster, uint32_t from);
+struct str cluster_node_name(const struct cluster *cluster, uint32_t node);
+uint32_t cluster_node_find(const struct cluster *cluster, struct str name); /* TABLE_NONE */
+/* Whether its cards are being cut anew, so that nothing should be bound there. */
+bool cluster_node_reconfiguring(const struct cluster *cluster, uint32_t node);
+
+/* Two sources tell different memory for a unit of a node's resource; the first counts. */
+struct node_disagreement {
+	struct str resource;
+	int64_t memory, other_memory; /* bytes */
+	enum memory_source source, other;
+};
+
+/* Of the node's resources the first by name; false when all agree. */
+bool cluster_node_disagreement(const struct cluster *cluster, uint32_t node,
+			       struct node_disagreement *ret_disagreement);
+
 struct price_list cluster_prices(const struct cluster *cluster);
 /* Of resources and products in the price list; terminated. */
 const char *cluster_name(const struct cluster *cluster, uint32_t handle);

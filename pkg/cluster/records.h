@@ -34,7 +34,8 @@ struct pod_record {
 	uint32_t eviction;   /* that was asked for */
 	uint8_t phase;       /* enum pod_phase */
 	bool terminating;
-	bool released; /* stuck terminating: its part is among what is released */
+	bool released;  /* stuck terminating: its part is among what is released */
+	bool annotated; /* annotations asked for something, if only once */
 };
 
 /* What became of asking a pod to go; gone with the pod. */
@@ -51,6 +52,7 @@ struct node_record {
 	uint32_t name, first_pod, first_offer, epoch;
 	bool exists;   /* the Node object was seen */
 	uint8_t ready; /* enum node_ready */
+	bool reconfiguring;
 };
 
 /* One of a node's offers. */
@@ -63,7 +65,9 @@ struct offer_cell {
 struct offer_kind {
 	int64_t unit_memory, min_memory; /* as in struct device_offer; min_memory never 0 */
 	uint32_t resource, product;      /* a reference each */
+	int64_t other_memory;            /* likewise */
 	uint32_t sharing;                /* enum device_sharing */
+	uint32_t source, other;          /* enum memory_source */
 	uint32_t nodes;                  /* that offer it: its reference count */
 };
 
@@ -76,8 +80,10 @@ struct use_record {
 /* What is known of a namespace's use; valid for one price_version. */
 struct sums {
 	wide_sum used, live, unpriced;
+	wide_sum assumed;  /* bytes among used of devices whose node does not tell their memory */
 	wide_sum released; /* of pods that are released and nowhere else counted */
 	uint32_t pods, released_pods, first_use;
+	uint32_t disagreeing; /* pods with devices of which two sources tell different memory */
 };
 
 /* The most that hard values stand for, each taken alone. */

@@ -139,6 +139,41 @@ uint32_t vectors_first(const struct vectors *vectors, uint32_t vector)
 	return record->first;
 }
 
+/* The place of @ask among sorted rows: where it is, or where it would have to be. */
+static size_t place_of(const struct device_ask *rows, size_t len, const struct device_ask *ask)
+{
+	size_t place = 0;
+
+	while (place < len && device_ask_compare(&rows[place], ask) < 0)
+		place++;
+	return place;
+}
+
+bool vectors_raise(const struct vectors *vectors, uint32_t vector, struct device_ask *rows,
+		   size_t *len)
+{
+	uint32_t cell = vectors_first(vectors, vector);
+
+	for (; cell != TABLE_NONE; cell = vectors_cell(vectors, cell)->next) {
+		const struct vector_cell *c = vectors_cell(vectors, cell);
+		const struct device_ask ask = {intern_str(vectors->intern, c->resource), c->count,
+					       intern_str(vectors->intern, c->device), c->devices};
+		size_t place = place_of(rows, *len, &ask);
+
+		if (place < *len && device_ask_compare(&rows[place], &ask) == 0) {
+			rows[place].count = MAX(rows[place].count, ask.count);
+			rows[place].devices = MAX(rows[place].devices, ask.devices);
+			continue;
+		}
+		if (*len == LIMIT_RESOURCES_PER_POD)
+			return false;
+		memmove(&rows[place + 1], &rows[place], (*len - place) * sizeof(*rows));
+		rows[place] = ask;
+		(*len)++;
+	}
+	return true;
+}
+
 size_t vectors_bytes(const struct vectors *vectors)
 {
 	return table_bytes(&vectors->records) + table_bytes(&vectors->cells) +

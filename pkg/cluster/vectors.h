@@ -43,6 +43,14 @@ void vectors_clear(struct vectors *vectors); /* the strings stay referenced: the
 uint32_t vectors_ref(struct vectors *vectors, const struct device_ask *rows, size_t n) MUST_CHECK;
 void vectors_unref(struct vectors *vectors, uint32_t vector);
 
+/*
+ * Raises @rows (of *@len, with room for LIMIT_RESOURCES_PER_POD) to what @vector has, each pair by
+ * itself, so that they are no less than either; they stay sorted. False when there is no room.
+ * Names that are added are borrowed from the vector.
+ */
+bool vectors_raise(const struct vectors *vectors, uint32_t vector, struct device_ask *rows,
+		   size_t *len) MUST_CHECK;
+
 /* The first cell's handle; cells are read with vectors_cell(). */
 uint32_t vectors_first(const struct vectors *vectors, uint32_t vector);
 

@@ -134,8 +134,11 @@ static void tell_node(struct world *w, int i, const struct node *node)
 	for (int r = 0; r < RESOURCES; r++)
 		if (node->count[r] > 0)
 			offers[facts.n_offers++] = (struct device_offer){
-				str_from(resources[r]), str_from(products[node->product[r]]),
-				node->unit[r], node->count[r], DEVICE_WHOLE};
+				.resource = str_from(resources[r]),
+				.product = str_from(products[node->product[r]]),
+				.unit_memory = node->unit[r],
+				.count = node->count[r],
+			};
 	assert_int_equal(cluster_apply_node(w->cluster, &facts, NULL), 0);
 }
 

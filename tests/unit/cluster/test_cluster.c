@@ -19,7 +19,11 @@
 static const struct device_ask one_gpu = {.resource = {"nvidia.com/gpu", 14}, .count = 1};
 static const struct container_facts one_gpu_container = {CONTAINER_NORMAL, &one_gpu, 1};
 static const struct device_offer h100 = {
-	{"nvidia.com/gpu", 14}, {"H100", 4}, 80 * GIB, 8, DEVICE_WHOLE, 0};
+	.resource = {"nvidia.com/gpu", 14},
+	.product = {"H100", 4},
+	.unit_memory = 80 * GIB,
+	.count = 8,
+};
 
 /* A pod "p" of namespace "a" with one GPU; a node "n" with eight H100. */
 static struct pod_facts pod_facts(void)
@@ -182,8 +186,10 @@ static void test_a_pod_is_charged_when_its_node_becomes_known(void **state)
 
 static void test_a_bound_pod_costs_what_its_node_has(void **state)
 {
-	const struct device_offer t4 = {STR("nvidia.com/gpu"), STR("T4"), 15 * GIB, 4,
-					DEVICE_WHOLE,          0};
+	const struct device_offer t4 = {.resource = STR("nvidia.com/gpu"),
+					.product = STR("T4"),
+					.unit_memory = 15 * GIB,
+					.count = 4};
 	struct cluster *c = *state;
 	struct pod_facts pod = pod_facts();
 	struct node_facts node = node_facts();
@@ -498,113 +504,6 @@ static void test_absurd_requests_are_more_than_any_limit(void **state)
 	assert_int_equal(view_of(c, "a").used, 80 * GIB);
 }
 
-/* 30 GiB of each of two cards. */
-static const struct device_ask part = {{"nvidia.com/gpumem", 17}, 61440, {"nvidia.com/gpu", 14}, 2};
-static const struct container_facts part_container = {CONTAINER_NORMAL, &part, 1};
-static const struct device_offer cut_h100[] = {
-	{{"nvidia.com/gpu", 14}, {"H100", 4}, 80 * GIB, 80, DEVICE_WHOLE, MIB},
-	{{"nvidia.com/gpumem", 17}, {"H100", 4}, MIB, 655360, DEVICE_OTHER, 0},
-};
-
-static int64_t used_by_parts(struct cluster *c)
-{
-	uint32_t namespace = cluster_namespace_find(c, STR("a"));
-
-	cluster_refresh(c, namespace);
-	return view_of(c, "a").used;
-}
-
-static void parts_of_cards_cost_what_the_node_makes_of_them(void **state)
-{
-	struct cluster *c = *state;
-	struct pod_facts pod = pod_facts();
-	struct node_facts cutting = node_facts(), whole = node_facts();
-
-	pod.containers = &part_container;
-	apply_pod(c, pod);
-	assert_int_equal(used_by_parts(c), 0);
-	assert_int_equal(view_of(c, "a").unpriced, 2);
-	whole.name = STR("other");
-	apply_node(c, whole); /* nobody cuts cards: it may come to be two whole ones */
-	assert_int_equal(used_by_parts(c), 160 * GIB);
-	assert_int_equal(view_of(c, "a").unpriced, 0);
-	cutting.name = STR("cutting");
-	cutting.offers = cut_h100;
-	cutting.n_offers = 2;
-	apply_node(c, cutting); /* somebody does */
-	assert_int_equal(used_by_parts(c), 60 * GIB);
-	apply_node(c, node_facts()); /* its own node does not */
-	assert_int_equal(used_by_parts(c), 160 * GIB);
-	cutting.name = STR("n");
-	apply_node(c, cutting);
-	assert_int_equal(used_by_parts(c), 60 * GIB);
-}
-
-static void uses_tell_their_bytes_by_row(void **state)
-{
-	const struct device_ask asks[] = {
-		device_ask_units(STR("nvidia.com/gpu"), 1),
-		{STR("nvidia.com/gpumem"), 61440, STR("nvidia.com/gpu"), 2},
-	};
-	const struct container_facts container = {CONTAINER_NORMAL, asks, 2};
-	CLEANUP(arena_clear) struct arena arena = {0};
-	struct cluster *c = *state;
-	struct pod_facts pod = pod_facts();
-	struct quota_view view;
-
-	arena_init(&arena, 1 << 20);
-	pod.containers = &container;
-	apply_node(c, node_facts());
-	apply_pod(c, pod);
-	apply_quota(c, quota_facts("q", 1));
-	view = quota_view(c, 0, &arena);
-	assert_int_equal(view.n_uses, 1); /* all of it is whole cards here */
-	assert_int_equal(view.uses[0].count, 3);
-	assert_int_equal(view.uses[0].count_live, 3);
-	assert_int_equal(view.uses[0].bytes, 240 * GIB);
-	assert_int_equal(view.used, 240 * GIB);
-}
-
-static void the_smallest_unit_is_the_least_that_one_may_be_cut_to(void **state)
-{
-	struct cluster *c = *state;
-	struct node_facts node = node_facts();
-	struct price_list prices;
-
-	node.offers = cut_h100;
-	node.n_offers = 2;
-	apply_node(c, node);
-	cluster_refresh(c, 0);
-	prices = cluster_prices(c);
-	assert_int_equal(prices.n_rows, 2);
-	assert_int_equal(price_smallest(&prices, prices.rows[0].resource, AMOUNT_UNKNOWN), MIB);
-	assert_int_equal(prices.rows[0].largest, 80 * GIB);
-	assert_int_equal(prices.rows[1].smallest, MIB);
-}
-
-static void of_equally_dear_products_the_first_by_name_is_charged(void **state)
-{
-	static const char *const products[] = {"B-second", "C-third", "A-first"};
-	struct device_offer offer = h100;
-	struct cluster *c = *state;
-	struct node_facts node = node_facts();
-	const struct price_row *row;
-	struct price_list prices;
-	char name[16];
-
-	node.offers = &offer;
-	for (size_t i = 0; i < ARRAY_SIZE(products); i++) {
-		snprintf(name, sizeof(name), "node-%d", (int)i);
-		node.name = str_from(name);
-		offer.product = str_from(products[i]);
-		apply_node(c, node);
-	}
-	cluster_refresh(c, 0);
-	prices = cluster_prices(c);
-	row = price_row_charged(&prices, prices.rows[0].resource, PRODUCT_ANY);
-	assert_string_equal(cluster_name(c, row->product), "A-first");
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -625,10 +524,6 @@ int main(void)
 		TEST(test_a_wrong_sum_is_found_told_and_corrected),
 		TEST(test_a_namespace_is_told_of_once_after_its_end),
 		TEST(test_absurd_requests_are_more_than_any_limit),
-		TEST(parts_of_cards_cost_what_the_node_makes_of_them),
-		TEST(uses_tell_their_bytes_by_row),
-		TEST(the_smallest_unit_is_the_least_that_one_may_be_cut_to),
-		TEST(of_equally_dear_products_the_first_by_name_is_charged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,10 +27,15 @@ static const struct device_ask kinds[] = {
 static void add_nodes(struct cluster *cluster)
 {
 	const struct device_offer offers[] = {
-		{STR("nvidia.com/gpu"), STR("NVIDIA-H100-80GB-HBM3"), 81559 * MIB, 8, DEVICE_WHOLE,
-		 0},
-		{STR("nvidia.com/mig-1g.10gb"), STR("NVIDIA-A100-SXM4-80GB"), 9728 * MIB, 7,
-		 DEVICE_MIG, 0},
+		{.resource = STR("nvidia.com/gpu"),
+		 .product = STR("NVIDIA-H100-80GB-HBM3"),
+		 .unit_memory = 81559 * MIB,
+		 .count = 8},
+		{.resource = STR("nvidia.com/mig-1g.10gb"),
+		 .product = STR("NVIDIA-A100-SXM4-80GB"),
+		 .unit_memory = 9728 * MIB,
+		 .count = 7,
+		 .sharing = DEVICE_MIG},
 	};
 	char name[64];
 
