@@ -147,10 +147,10 @@ def test_lowering_the_spec_below_use_is_exceeded_and_stops_no_running_pod(namesp
         namespace.create(pod(name, product=H100)).ok()
     wait_for(lambda: namespace.quota()["status"]["pods"] == 2, "both are counted")
     namespace.patch_quota(gpuMemory="100Gi")
-    seen = namespace.wait_condition("Exceeded", "True", "OverLimit")
+    seen = namespace.wait_condition("Exceeded", "True", "Shrunk")
     assert "nothing new is admitted until pods finish or are deleted" in condition(seen, "Exceeded")["message"]
     assert seen["status"]["usedPercent"] > 100
-    namespace.wait_event("OverLimit", "are held where")
+    namespace.wait_event("Shrunk", "are held where")
     namespace.wait_enforced()
     assert namespace.create(pod("c", "nvidia.com/gpu", 1, "Tesla-T4")).status == 403
     assert {p["metadata"]["name"] for p in namespace.list_pods()} == {"a", "b"}
@@ -168,7 +168,7 @@ def test_a_cap_below_use_is_exceeded(namespace, spec, words):
     namespace.put_quota("320Gi")
     namespace.create(pod("a", GPU, 2, H100)).ok()
     namespace.patch_quota(**spec)
-    seen = namespace.wait_condition("Exceeded", "True", "OverLimit")
+    seen = namespace.wait_condition("Exceeded", "True", "Shrunk")
     assert words in condition(seen, "Exceeded")["message"]
     assert namespace.resource_quota()["spec"]["hard"]["requests.nvidia.com/gpu"] == "1"
     namespace.patch_quota(**{key: None for key in spec})
