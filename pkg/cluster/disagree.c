@@ -27,6 +27,14 @@ bool cluster_node_reconfiguring(const struct cluster *cluster, uint32_t node)
 	return node_at(cluster, node)->reconfiguring;
 }
 
+/* A whole card before its parts, then by name. */
+static bool comes_before(const struct node_disagreement *a, const struct node_disagreement *b)
+{
+	if (a->memory != b->memory)
+		return a->memory > b->memory;
+	return str_compare(a->resource, b->resource) < 0;
+}
+
 bool cluster_node_disagreement(const struct cluster *cluster, uint32_t node,
 			       struct node_disagreement *ret_disagreement)
 {
@@ -35,14 +43,17 @@ bool cluster_node_disagreement(const struct cluster *cluster, uint32_t node,
 
 	for (; offer != TABLE_NONE; offer = offer_at(cluster, offer)->next) {
 		const struct offer_kind *kind = kind_at(cluster, offer_at(cluster, offer)->kind);
-		struct str resource = intern_str(cluster->intern, kind->resource);
+		const struct node_disagreement one = {
+			intern_str(cluster->intern, kind->resource),
+			kind->unit_memory,
+			kind->other_memory,
+			(enum memory_source)kind->source,
+			(enum memory_source)kind->other,
+		};
 
-		if (kind->other_memory <= 0 ||
-		    (!str_empty(found.resource) && str_compare(found.resource, resource) < 0))
-			continue;
-		found = (struct node_disagreement){resource, kind->unit_memory, kind->other_memory,
-						   (enum memory_source)kind->source,
-						   (enum memory_source)kind->other};
+		if (one.other_memory > 0 &&
+		    (str_empty(found.resource) || comes_before(&one, &found)))
+			found = one;
 	}
 	if (str_empty(found.resource))
 		return false;

@@ -93,7 +93,7 @@ struct node_disagreement {
 	enum memory_source source, other;
 };
 
-/* Of the node's resources the first by name; false when all agree. */
+/* Of the node's resources the one of the largest unit, a whole card; false when all agree. */
 bool cluster_node_disagreement(const struct cluster *cluster, uint32_t node,
 			       struct node_disagreement *ret_disagreement);
 
