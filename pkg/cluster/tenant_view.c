@@ -91,12 +91,18 @@ static struct cards cards_of(const struct cluster *cluster)
 	return cards;
 }
 
-/* As many as @bytes buys, at most @most; @before where no price is known. */
-static int64_t cards_for(const struct cards *cards, int64_t bytes, int64_t most, int64_t before)
+/*
+ * How many cards @bytes stands for: those of the quota's own cap, as far as it buys so many of the
+ * smallest; without a cap, as many of the largest, and one at least. @before where no price is
+ * known.
+ */
+static int64_t cards_for(const struct cards *cards, int64_t bytes, int64_t cap, int64_t before)
 {
-	int64_t n = cards->smallest > 0 ? bytes / cards->smallest : before;
-
-	return most == AMOUNT_NONE ? n : MIN(n, most);
+	if (bytes <= 0)
+		return 0;
+	if (cap != AMOUNT_NONE)
+		return cards->smallest > 0 ? MIN(cap, bytes / cards->smallest) : MIN(cap, before);
+	return cards->largest > 0 ? MAX(bytes / cards->largest, 1) : before;
 }
 
 /* --- members */

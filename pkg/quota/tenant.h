@@ -38,7 +38,7 @@ struct tenant_member {
 	int64_t created_us; /* of its quota */
 	bool asks;          /* it has a quota that can be used; else wants are 0 */
 	int64_t wants;      /* bytes: spec.gpuMemory */
-	int64_t wants_gpus; /* whole cards: spec.gpus, or as many as wants buys at most */
+	int64_t wants_gpus; /* whole cards: spec.gpus, or as many of the largest as wants buys */
 	int64_t borrow_limit;
 	/*
 	 * As decided before, or as the status of its quota says after a restart. Those of several
