@@ -89,6 +89,8 @@ static void test_equal_vectors_are_one(void **state)
 /* A quota with something in every field. */
 static void fill_quota(struct quota_facts *ret_facts, const struct resource_amount *caps)
 {
+	static const struct product_cap product = {{"H100", 4}, 7, AMOUNT_NONE};
+	static const struct dry_run_row workload = {{"Job", 3}, {"train", 5}, 8, 9};
 	static struct quota_row row;
 
 	row = (struct quota_row){STR("nvidia.com/gpu"), STR("H100"), 80 * GIB, 3, 4, DEVICE_MPS};
@@ -97,7 +99,22 @@ static void fill_quota(struct quota_facts *ret_facts, const struct resource_amou
 		.created_us = 4,
 		.generation = 5,
 		.terminating = true,
-		.spec = {GIB, 2, 3, AMOUNT_NONE, caps, 2, caps, 1},
+		.spec = {.gpu_memory = GIB,
+			 .gpus = 2,
+			 .pod_gpu_memory = 3,
+			 .pod_gpus = AMOUNT_NONE,
+			 .caps = caps,
+			 .n_caps = 2,
+			 .defaults = caps,
+			 .n_defaults = 1,
+			 .products = &product,
+			 .n_products = 1,
+			 .borrow_limit = 11,
+			 .on_shrink = SHRINK_EVICT,
+			 .shrink_deadline_us = 12,
+			 .release_terminal = true,
+			 .terminal_timeout_us = 13,
+			 .dry_run = true},
 		.invalid = "why",
 		.has_status = true,
 		.status = {.observed_generation = 1,
@@ -107,6 +124,15 @@ static void fill_quota(struct quota_facts *ret_facts, const struct resource_amou
 			   .gpus_used = 7,
 			   .used_percent = 8,
 			   .pods = 9,
+			   .granted = 10,
+			   .released = 14,
+			   .released_pods = 15,
+			   .tenant = STR("tenant"),
+			   .dry_run = {.since_us = 1,
+				       .through_us = 2,
+				       .refused = 3,
+				       .rows = &workload,
+				       .n_rows = 1},
 			   .rows = &row,
 			   .n_rows = 1},
 	};
@@ -140,6 +166,16 @@ static void test_quotas_survive_packing(void **state)
 	assert_true(str_equal(back.spec.caps[0].resource, STR("a")));
 	assert_int_equal(back.status.rows[0].hard, 4);
 	assert_int_equal(back.spec.pod_gpus, AMOUNT_NONE);
+	assert_int_equal(back.spec.products[0].gpu_memory, 7);
+	assert_int_equal(back.spec.borrow_limit, 11);
+	assert_int_equal(back.spec.on_shrink, SHRINK_EVICT);
+	assert_int_equal(back.spec.shrink_deadline_us, 12);
+	assert_int_equal(back.spec.terminal_timeout_us, 13);
+	assert_true(back.spec.release_terminal && back.spec.dry_run);
+	assert_int_equal(back.status.granted, 10);
+	assert_int_equal(back.status.released_pods, 15);
+	assert_true(str_equal(back.status.tenant, STR("tenant")));
+	assert_int_equal(back.status.dry_run.rows[0].pods, 8);
 	pack_quota(&back, &two);
 	assert_true(str_equal(buf_str(&one), buf_str(&two)));
 	facts.spec.caps = sorted;
@@ -152,6 +188,79 @@ static void test_quotas_survive_packing(void **state)
 	arena_clear(&arena);
 	buf_clear(&one);
 	buf_clear(&two);
+}
+
+static void test_tenants_and_bindings_survive_packing(void **state)
+{
+	const struct str values[] = {STR("ml"), STR("web")};
+	const struct label_requirement requirements[] = {
+		{STR("team"), LABEL_IN, values, 2}, {STR("stage"), LABEL_DOES_NOT_EXIST, NULL, 0}};
+	const struct label_selector selector = {requirements, 2};
+	struct tenant_facts tenant = {
+		.uid = STR("uid"),
+		.created_us = 1,
+		.generation = 2,
+		.terminating = true,
+		.spec = {.tier = TIER_INFERENCE,
+			 .ceiling = GIB,
+			 .ceiling_gpus = AMOUNT_NONE,
+			 .qos = POD_QOS_BURSTABLE,
+			 .qos_denies = true,
+			 .priority_classes = values,
+			 .n_priority_classes = 2},
+		.has_status = true,
+		.status = {.observed_generation = 3,
+			   .lent = 4,
+			   .n_namespaces = 2,
+			   .namespaces = values,
+			   .n_namespaces_listed = 2},
+	};
+	struct binding_facts binding = {
+		.uid = STR("uid"),
+		.owner_uid = STR("owner"),
+		.spec = {STR("policy"), STR("param"), true, selector, {NULL, 0}},
+		.other = true};
+	struct label_selector back;
+	struct arena arena = {0};
+	struct buf buf;
+
+	(void)state;
+	buf_init(&buf, LIMIT_WATCH_FRAME);
+	pack_selector(&selector, &buf);
+	assert_true(unpack_selector(buf_str(&buf), &arena, &back));
+	assert_true(label_selector_equal(&selector, &back));
+	buf_reset(&buf);
+	pack_tenant(&tenant, &buf);
+	memset(&tenant, 0, sizeof(tenant));
+	assert_true(unpack_tenant(buf_str(&buf), &arena, &tenant));
+	assert_true(tenant.terminating && tenant.has_status && tenant.spec.qos_denies);
+	assert_int_equal(tenant.spec.tier, TIER_INFERENCE);
+	assert_int_equal(tenant.spec.qos, POD_QOS_BURSTABLE);
+	assert_int_equal(tenant.spec.ceiling_gpus, AMOUNT_NONE);
+	assert_true(str_equal(tenant.spec.priority_classes[1], STR("web")));
+	assert_true(tenant.status.lent == 4 && tenant.status.namespaces[0].data[0] == 'm');
+	buf_reset(&buf);
+	pack_binding(&binding, &buf);
+	memset(&binding, 0, sizeof(binding));
+	assert_true(unpack_binding(buf_str(&buf), &arena, &binding));
+	assert_true(binding.other && binding.spec.denies);
+	assert_true(str_equal(binding.owner_uid, STR("owner")));
+	assert_true(label_selector_equal(&binding.spec.namespaces, &selector));
+	assert_int_equal(binding.spec.objects.n_requirements, 0);
+	arena_clear(&arena);
+	buf_clear(&buf);
+}
+
+static void test_uids_are_written_as_they_came(void **state)
+{
+	const struct str text = STR("0123abcd-4567-89ef-0123-456789abcdef");
+	char back[UID_TEXT_SIZE];
+
+	(void)state;
+	uid_text(uid_from(&key, text), back);
+	assert_string_equal(back, text.data);
+	uid_text(uid_from(&key, STR("no uuid")), back);
+	assert_int_equal(strlen(back), UID_TEXT_SIZE - 1);
 }
 
 static void test_owned_objects_survive_packing(void **state)
@@ -197,6 +306,8 @@ int main(void)
 		cmocka_unit_test(test_other_uids_are_told_apart),
 		cmocka_unit_test(test_equal_vectors_are_one),
 		cmocka_unit_test(test_quotas_survive_packing),
+		cmocka_unit_test(test_tenants_and_bindings_survive_packing),
+		cmocka_unit_test(test_uids_are_written_as_they_came),
 		cmocka_unit_test(test_owned_objects_survive_packing),
 	};
 

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a tenant's view shows of its members: what was granted, what is enforced, what is used. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/macros.h"
+#include "tenant_world.h"
+
+static int setup(void **state)
+{
+	const struct hash_key key = {1, 2};
+
+	*state = cluster_new(&key);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	cluster_free(*state);
+	return 0;
+}
+
+/* --- grants */
+
+static void test_a_grant_marks_its_namespace_and_not_its_tenant(void **state)
+{
+	struct cluster *c = *state;
+	struct tenant_grant full = {.outcome = GRANT_FULL, .granted = GIB, .effective = GIB};
+	uint32_t handle;
+
+	tell_namespace(c, "a", &ml);
+	tell_quota(c, "a", spec_of(GIB), NULL);
+	tell_tenant(c, "t", 1, &is_ml);
+	assert_takes(c, "t");
+	tell_grant(c, "t", "a", full);
+	assert_true(cluster_take_dirty(c, &handle));
+	assert_false(cluster_take_dirty_tenant(c, &handle));
+	tell_grant(c, "t", "a", full);
+	assert_false(cluster_take_dirty(c, &handle));
+	full.effective_gpus = 1;
+	tell_grant(c, "t", "a", full);
+	assert_true(cluster_take_dirty(c, &handle));
+	cluster_forget_grants(c);
+	assert_takes(c, "t");
+}
+
+static struct quota_lookup quota_look(struct cluster *c, const char *namespace, struct arena *arena)
+{
+	struct quota_lookup lookup;
+	uint32_t quota;
+
+	cluster_refresh(c, handle_of(c, namespace));
+	quota = cluster_quota_nth(c, handle_of(c, namespace), 0);
+	assert_int_equal(cluster_quota_view(c, quota, arena, &lookup, NULL), 0);
+	return lookup;
+}
+
+static void test_a_grant_is_for_one_quota_of_one_tenant(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	struct tenant_grant full = {.outcome = GRANT_FULL, .granted = GIB, .effective = GIB};
+	struct tenant_lookup lookup;
+
+	tell_namespace(c, "a", &ml);
+	tell_quota(c, "a", spec_of(GIB), NULL);
+	tell_tenant(c, "t", 1, &is_ml);
+	assert_tenant(c, "a", "t");
+	assert_int_equal(quota_look(c, "a", &arena).view.share->grant.granted, 0);
+	tell_grant(c, "t", "a", full);
+	assert_int_equal(quota_look(c, "a", &arena).view.share->grant.granted, GIB);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->granted, GIB);
+
+	cluster_delete(c, CLUSTER_QUOTAS, STR("a"), STR("quota"));
+	tell_quota(c, "a", spec_of(GIB), NULL);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->granted, 0);
+	tell_grant(c, "t", "a", full);
+	tell_tenant(c, "older", 0, &is_ml);
+	assert_tenant(c, "a", "older");
+	assert_int_equal(quota_look(c, "a", &arena).view.share->grant.granted, 0);
+	arena_clear(&arena);
+}
+
+static void test_after_a_restart_the_status_tells_what_was_granted(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	struct quota_status status = {
+		.tenant = STR("t"), .granted = 3 * GIB, .borrowed = GIB, .effective = 4 * GIB};
+	struct tenant_lookup lookup;
+
+	tell_namespace(c, "a", &ml);
+	tell_quota(c, "a", spec_of(5 * GIB), &status);
+	tell_tenant(c, "t", 1, &is_ml);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->granted, 3 * GIB);
+	assert_int_equal(member_of(&lookup, "a")->borrowed, GIB);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 4 * GIB);
+	assert_int_equal(member_of(&lookup, "a")->wants, 5 * GIB);
+	status.tenant = STR("another");
+	tell_quota(c, "a", spec_of(5 * GIB), &status);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->granted, 0);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 4 * GIB);
+	arena_clear(&arena);
+}
+
+/* --- what is enforced */
+
+static const struct device_offer cards[] = {
+	{.resource = {"nvidia.com/gpu", 14},
+	 .product = {"H100", 4},
+	 .unit_memory = 80 * GIB,
+	 .count = 8,
+	 .sharing = DEVICE_WHOLE},
+	{.resource = {"nvidia.com/mig-1g.10gb", 22},
+	 .product = {"H100", 4},
+	 .unit_memory = 10 * GIB,
+	 .count = 7,
+	 .sharing = DEVICE_MIG},
+};
+
+static void apply_node(struct cluster *c)
+{
+	struct node_facts node = {
+		.name = STR("n"), .uid = STR("n"), .offers = cards, .n_offers = ARRAY_SIZE(cards)};
+
+	assert_int_equal(cluster_apply_node(c, &node, NULL), 0);
+}
+
+static void apply_hard(struct cluster *c, uint64_t version, int64_t gpus, int64_t status_gpus)
+{
+	const struct resource_amount hard[] = {{cards[0].resource, gpus}, {cards[1].resource, 2}};
+	const struct resource_amount status[] = {{cards[0].resource, status_gpus},
+						 {cards[1].resource, 2}};
+	struct resource_quota_facts facts = {.namespace = STR("a"),
+					     .name = STR("gpuqos"),
+					     .uid = STR("u"),
+					     .owner_uid = STR("t"),
+					     .resource_version = version,
+					     .hard = hard,
+					     .n_hard = 2,
+					     .status_hard = status,
+					     .n_status_hard = 2};
+
+	assert_int_equal(cluster_apply_resource_quota(c, &facts, 5, NULL), 0);
+}
+
+static void test_hard_values_stand_for_bytes_and_cards(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	struct tenant_lookup lookup;
+
+	tell_namespace(c, "a", &ml);
+	tell_tenant(c, "t", 1, &is_ml);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(lookup.unenforced.n, 1);
+	assert_true(str_equal(lookup.unenforced.namespace, STR("a")));
+	apply_hard(c, 1, 1, 3);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 20 * GIB); /* a MIG name tells */
+	assert_int_equal(lookup.unenforced.n, 1);
+	apply_node(c);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 240 * GIB);
+	assert_int_equal(member_of(&lookup, "a")->enforced_gpus, 3);
+	assert_int_equal(member_of(&lookup, "a")->reserve, 80 * GIB);
+	apply_hard(c, 2, 1, 1);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 80 * GIB);
+	assert_int_equal(lookup.unenforced.n, 0);
+	arena_clear(&arena);
+}
+
+static void test_what_was_sent_counts_until_it_is_shown(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	const struct resource_amount four = {cards[0].resource, 4}, two = {cards[0].resource, 2};
+	struct tenant_lookup lookup;
+	uint32_t a;
+
+	apply_node(c);
+	tell_namespace(c, "a", &ml);
+	tell_tenant(c, "t", 1, &is_ml);
+	apply_hard(c, 10, 1, 1);
+	a = handle_of(c, "a");
+	cluster_note_sent(c, a, &four, 1);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 320 * GIB);
+	assert_int_equal(member_of(&lookup, "a")->enforced_gpus, 4);
+	apply_hard(c, 11, 1, 1); /* not answered: this need not be ours */
+	cluster_note_sent(c, a, &two, 1);
+	cluster_note_answered(c, a, 13);
+	apply_hard(c, 12, 1, 1);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 320 * GIB);
+	assert_takes(c, "t");
+	apply_hard(c, 13, 2, 1);
+	assert_takes(c, "t");
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 160 * GIB);
+	cluster_note_sent(c, a, &four, 1);
+	cluster_note_answered(c, a, 0);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 160 * GIB);
+	arena_clear(&arena);
+}
+
+static void test_cards_in_use_and_wanted(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	const struct device_ask asks[] = {{.resource = cards[1].resource, .count = 3}};
+	struct container_facts container = {CONTAINER_NORMAL, asks, 1};
+	struct pod_facts pod = {.namespace = STR("a"),
+				.name = STR("p"),
+				.uid = STR("p"),
+				.containers = &container,
+				.n_containers = 1};
+	struct quota_spec spec = spec_of(250 * GIB);
+	struct tenant_lookup lookup;
+
+	apply_node(c);
+	tell_namespace(c, "a", &ml);
+	tell_quota(c, "a", spec, NULL);
+	tell_tenant(c, "t", 1, &is_ml);
+	assert_int_equal(cluster_apply_pod(c, &pod, NULL), 0);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->used, 30 * GIB);
+	assert_int_equal(member_of(&lookup, "a")->used_gpus, 0);
+	assert_int_equal(member_of(&lookup, "a")->reserve, 10 * GIB);
+	assert_int_equal(member_of(&lookup, "a")->wants_gpus, 3);
+	spec.gpus = 2;
+	tell_quota(c, "a", spec, NULL);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->wants_gpus, 2);
+	arena_clear(&arena);
+}
+
+/* --- bare namespaces */
+
+static void test_a_tenant_s_namespace_without_a_quota_has_a_view(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	struct quota_lookup lookup;
+	struct error err = {0};
+
+	tell_namespace(c, "a", &ml);
+	apply_hard(c, 1, 0, 0);
+	cluster_refresh(c, handle_of(c, "a"));
+	assert_int_equal(cluster_bare_view(c, handle_of(c, "a"), &arena, &lookup, &err), -1);
+	assert_int_equal(err.kind, ERROR_NOT_FOUND);
+	tell_tenant(c, "t", 1, &is_ml);
+	cluster_refresh(c, handle_of(c, "a"));
+	assert_int_equal(cluster_bare_view(c, handle_of(c, "a"), &arena, &lookup, NULL), 0);
+	assert_null(lookup.view.spec);
+	assert_true(lookup.view.resource_quota.ours);
+	assert_true(str_equal(lookup.view.share->tenant, STR("t")));
+	arena_clear(&arena);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_grant_marks_its_namespace_and_not_its_tenant),
+		CASE(a_grant_is_for_one_quota_of_one_tenant),
+		CASE(after_a_restart_the_status_tells_what_was_granted),
+		CASE(hard_values_stand_for_bytes_and_cards),
+		CASE(what_was_sent_counts_until_it_is_shown),
+		CASE(cards_in_use_and_wanted),
+		CASE(a_tenant_s_namespace_without_a_quota_has_a_view),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

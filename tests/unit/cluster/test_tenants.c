@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tenants, case by case: whose a namespace is, and who is to be looked at. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "base/macros.h"
+#include "tenant_world.h"
+
+static int setup(void **state)
+{
+	const struct hash_key key = {1, 2};
+
+	*state = cluster_new(&key);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	cluster_free(*state);
+	return 0;
+}
+
+/* --- whose a namespace is */
+
+static void test_a_selector_takes_what_it_matches(void **state)
+{
+	static const struct {
+		const char *name;
+		const struct label_requirement *selector;
+		const char *of_ml, *of_web, *of_bare;
+	} cases[] = {
+		{"one value", &is_ml, "t", NULL, NULL},
+		{"one of two values", &is_either, "t", "t", NULL},
+		{"any value", &has_team, "t", "t", NULL},
+		{"another value or none", &is_not_ml, NULL, "t", "t"},
+		{"none", &has_no_team, NULL, NULL, "t"},
+		{"an empty selector", NULL, NULL, NULL, NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cluster *c = *state;
+
+		print_message("%s\n", cases[i].name);
+		tell_tenant(c, "t", 1, cases[i].selector);
+		tell_namespace(c, "a", &ml);
+		tell_namespace(c, "b", &web);
+		tell_namespace(c, "c", NULL);
+		assert_tenant(c, "a", cases[i].of_ml);
+		assert_tenant(c, "b", cases[i].of_web);
+		assert_tenant(c, "c", cases[i].of_bare);
+	}
+}
+
+static void test_the_oldest_has_it_and_the_others_say_so(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	struct tenant_lookup lookup;
+	struct tenant_facts old = tenant_of("old", 1, &is_ml);
+
+	tell_namespace(c, "a", &ml);
+	tell_tenant(c, "young", 5, &has_team);
+	tell_tenant(c, "young-too", 5, &is_ml);
+	assert_tenant(c, "a", "young");
+	tell_tenant(c, "old", 1, &is_ml);
+	assert_tenant(c, "a", "old");
+	lookup = look_at(c, "young-too", &arena);
+	assert_int_equal(lookup.view.n_members, 0);
+	assert_int_equal(lookup.elsewhere.n, 1);
+	assert_true(str_equal(lookup.elsewhere.namespace, STR("a")));
+	assert_true(str_equal(lookup.elsewhere.tenant, STR("old")));
+	assert_takes(c, "young young-too old");
+
+	old.terminating = true;
+	assert_int_equal(cluster_apply_tenant(c, &old, NULL), 0);
+	assert_tenant(c, "a", "young");
+	assert_takes(c, "old young young-too");
+	cluster_delete(c, CLUSTER_TENANTS, STR_NONE, STR("young"));
+	assert_tenant(c, "a", "young-too");
+	tell_namespace(c, "a", &web);
+	assert_tenant(c, "a", NULL);
+	cluster_delete(c, CLUSTER_NAMESPACES, STR_NONE, STR("a"));
+	arena_clear(&arena);
+}
+
+static void test_a_namespace_that_is_gone_is_nobodys(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+
+	tell_namespace(c, "a", &ml);
+	tell_quota(c, "a", spec_of(GIB), NULL);
+	tell_tenant(c, "t", 1, &is_ml);
+	assert_tenant(c, "a", "t");
+	cluster_delete(c, CLUSTER_NAMESPACES, STR_NONE, STR("a"));
+	assert_tenant(c, "a", NULL);
+	assert_int_equal(look_at(c, "t", &arena).view.n_members, 0);
+	arena_clear(&arena);
+}
+
+static void test_more_than_it_may_select_are_not_told(void **state)
+{
+	struct cluster *c = *state;
+	struct tenant_summary summary;
+	char name[32];
+
+	tell_namespace(c, "a", &ml);
+	for (int i = 0; i < LIMIT_SELECTING_TENANTS + 8; i++) {
+		snprintf(name, sizeof(name), "t%02d", i);
+		tell_tenant(c, name, 100 - i, &is_ml);
+	}
+	assert_tenant(c, "a", "t71");
+	cluster_tenant_summary(c, cluster_tenant_find(c, STR("t08")), &summary);
+	assert_int_equal(summary.n_elsewhere, 1);
+	cluster_tenant_summary(c, cluster_tenant_find(c, STR("t07")), &summary);
+	assert_int_equal(summary.n_elsewhere, 0);
+}
+
+static void test_a_replace_drops_what_it_does_not_tell(void **state)
+{
+	struct cluster *c = *state;
+	struct cluster_stats stats;
+
+	tell_namespace(c, "a", &ml);
+	tell_tenant(c, "t", 1, &is_ml);
+	tell_tenant(c, "u", 2, &is_ml);
+	assert_tenant(c, "a", "t");
+	cluster_begin_replace(c, CLUSTER_TENANTS);
+	tell_tenant(c, "u", 2, &is_ml);
+	cluster_end_replace(c, CLUSTER_TENANTS);
+	assert_tenant(c, "a", "u");
+	cluster_begin_replace(c, CLUSTER_TENANTS);
+	cluster_end_replace(c, CLUSTER_TENANTS);
+	assert_tenant(c, "a", NULL);
+	assert_takes(c, "t u");
+	cluster_stats(c, &stats);
+	assert_int_equal(stats.objects[CLUSTER_TENANTS], 0);
+	assert_int_equal(cluster_tenant_next(c, 0), TABLE_NONE);
+}
+
+/* --- who is dirty */
+
+static void test_what_a_decision_reads_marks_the_tenant(void **state)
+{
+	struct cluster *c = *state;
+	struct tenant_facts t = tenant_of("t", 1, &is_ml);
+	struct quota_status status = {.tenant = STR("t"), .effective = GIB, .used = 5};
+	struct quota_spec spec = spec_of(GIB);
+	static const struct resource_amount gpu = {{"nvidia.com/gpu", 14}, 1};
+	struct resource_quota_facts owned = {.namespace = STR("a"),
+					     .name = STR("gpuqos"),
+					     .uid = STR("u"),
+					     .hard = &gpu,
+					     .n_hard = 1};
+	struct limit_range_facts limits = {
+		.namespace = STR("a"), .name = STR("gpuqos"), .uid = STR("u")};
+
+	tell_namespace(c, "a", &ml);
+	tell_tenant(c, "t", 1, &is_ml);
+	tell_tenant(c, "other", 1, &is_not_ml);
+	assert_takes(c, "t other");
+	tell_tenant(c, "t", 1, &is_ml);
+	assert_takes(c, "");
+	t.spec.ceiling = 5 * GIB;
+	assert_int_equal(cluster_apply_tenant(c, &t, NULL), 0);
+	assert_takes(c, "t");
+	tell_quota(c, "a", spec, NULL);
+	assert_takes(c, "t");
+	tell_quota(c, "a", spec, &status);
+	assert_takes(c, "t");
+	status.used = 6; /* what nobody reads for the tenant */
+	tell_quota(c, "a", spec, &status);
+	assert_takes(c, "");
+	status.effective = 2 * GIB;
+	tell_quota(c, "a", spec, &status);
+	assert_takes(c, "t");
+	assert_int_equal(cluster_apply_resource_quota(c, &owned, 5, NULL), 0);
+	assert_takes(c, "t");
+	assert_int_equal(cluster_apply_limit_range(c, &limits, NULL), 0);
+	assert_takes(c, "");
+	cluster_delete(c, CLUSTER_QUOTAS, STR("a"), STR("quota"));
+	assert_takes(c, "t");
+}
+
+static void test_a_new_uid_marks_every_member(void **state)
+{
+	struct cluster *c = *state;
+	struct tenant_facts t = tenant_of("t", 1, &is_ml);
+	uint32_t handle;
+
+	tell_namespace(c, "a", &ml);
+	tell_tenant(c, "t", 1, &is_ml);
+	assert_takes(c, "t");
+	t.uid = STR("another");
+	assert_int_equal(cluster_apply_tenant(c, &t, NULL), 0);
+	assert_true(cluster_take_dirty(c, &handle));
+	assert_int_equal(handle, handle_of(c, "a"));
+}
+
+/* --- bindings, and what is refused */
+
+static void test_bindings_are_found_by_their_tenant_and_outlive_it(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	struct binding_facts qos = {
+		.name = STR("gpuqos-tenant-qos-t"),
+		.uid = STR("b"),
+		.spec = {.policy = STR("gpuqos-tenant-qos"), .param = STR("t"), .denies = true}};
+	struct binding_facts foreign = {.name = STR("somebody-else"), .uid = STR("b")};
+	struct tenant_lookup lookup;
+	struct cluster_stats stats;
+
+	assert_int_equal(cluster_apply_binding(c, &foreign, NULL), 0);
+	tell_tenant(c, "t", 1, &is_ml);
+	assert_takes(c, "t");
+	assert_int_equal(cluster_apply_binding(c, &qos, NULL), 0);
+	assert_takes(c, "t");
+	assert_int_equal(cluster_apply_binding(c, &qos, NULL), 0);
+	assert_takes(c, "");
+	lookup = look_at(c, "t", &arena);
+	assert_true(lookup.exists);
+	assert_null(lookup.bindings[TENANT_BINDING_PODS]);
+	assert_true(policy_binding_equal(&lookup.bindings[TENANT_BINDING_QOS]->spec, &qos.spec));
+	cluster_delete(c, CLUSTER_TENANTS, STR_NONE, STR("t"));
+	assert_takes(c, "t");
+	lookup = look_at(c, "t", &arena);
+	assert_false(lookup.exists);
+	assert_non_null(lookup.bindings[TENANT_BINDING_QOS]);
+	cluster_delete(c, CLUSTER_BINDINGS, STR_NONE, qos.name);
+	assert_takes(c, "t");
+	assert_int_equal(cluster_tenant_find(c, STR("t")), TABLE_NONE);
+	cluster_stats(c, &stats);
+	assert_int_equal(stats.objects[CLUSTER_BINDINGS], 0);
+	arena_clear(&arena);
+}
+
+static void test_an_older_version_is_ignored(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	struct tenant_facts t = tenant_of("t", 1, &is_ml);
+
+	t.resource_version = 9;
+	assert_int_equal(cluster_apply_tenant(c, &t, NULL), 0);
+	t.resource_version = 8;
+	t.spec.ceiling = 1;
+	assert_int_equal(cluster_apply_tenant(c, &t, NULL), 0);
+	assert_int_equal(look_at(c, "t", &arena).view.ceiling, 100 * GIB);
+	t.uid = STR("another");
+	assert_int_equal(cluster_apply_tenant(c, &t, NULL), 0);
+	assert_int_equal(look_at(c, "t", &arena).view.ceiling, 1);
+	arena_clear(&arena);
+}
+
+static void test_unreadable_ones_stay_as_they_were(void **state)
+{
+	struct cluster *c = *state;
+	static struct label many[LIMIT_LABELS_PER_OBJECT + 1];
+	struct namespace_facts facts = {.name = STR("a"), .uid = STR("a"), .labels = many};
+	struct cluster_stats stats;
+
+	tell_namespace(c, "a", &ml);
+	tell_tenant(c, "t", 1, &is_ml);
+	facts.n_labels = ARRAY_SIZE(many);
+	cluster_begin_replace(c, CLUSTER_NAMESPACES);
+	assert_int_equal(cluster_apply_namespace(c, &facts, NULL), -1);
+	cluster_end_replace(c, CLUSTER_NAMESPACES);
+	assert_tenant(c, "a", "t");
+	cluster_stats(c, &stats);
+	assert_int_equal(stats.unreadable[CLUSTER_NAMESPACES], 1);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(a_selector_takes_what_it_matches),
+		CASE(the_oldest_has_it_and_the_others_say_so),
+		CASE(a_namespace_that_is_gone_is_nobodys),
+		CASE(more_than_it_may_select_are_not_told),
+		CASE(a_replace_drops_what_it_does_not_tell),
+		CASE(what_a_decision_reads_marks_the_tenant),
+		CASE(a_new_uid_marks_every_member),
+		CASE(bindings_are_found_by_their_tenant_and_outlive_it),
+		CASE(an_older_version_is_ignored),
+		CASE(unreadable_ones_stay_as_they_were),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
