@@ -670,9 +670,9 @@ static void expect_quota(const struct world *w, int ns, struct expected *e)
 		return;
 	e->wants = quota->memory;
 	e->borrow = quota->borrow;
-	e->wants_gpus = quota->memory / w->unit;
+	e->wants_gpus = MAX(quota->memory / w->unit, 1);
 	if (quota->gpus != AMOUNT_NONE)
-		e->wants_gpus = MIN(e->wants_gpus, quota->gpus);
+		e->wants_gpus = MIN(quota->memory / w->unit, quota->gpus);
 }
 
 static struct expected expect(const struct world *w, int ns)

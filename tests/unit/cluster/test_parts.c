@@ -226,8 +226,8 @@ static void test_tenants_and_bindings_survive_packing(void **state)
 
 	(void)state;
 	buf_init(&buf, LIMIT_WATCH_FRAME);
-	pack_selector(&selector, &buf);
-	assert_true(unpack_selector(buf_str(&buf), &arena, &back));
+	pack_label_selector(&selector, &buf);
+	assert_true(unpack_label_selector(buf_str(&buf), &arena, &back));
 	assert_true(label_selector_equal(&selector, &back));
 	buf_reset(&buf);
 	pack_tenant(&tenant, &buf);
