@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/dra_internal.h"
 
 struct cluster *cluster_new(const struct hash_key *key)
 {
@@ -25,6 +25,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->claims, sizeof(struct claim_cell));
 	table_init(&cluster->bindings, sizeof(struct binding_record));
 	table_init(&cluster->evictions, sizeof(struct eviction_record));
+	dra_init(&cluster->dra);
 	table_init(&cluster->offers, sizeof(struct offer_cell));
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
 	table_init(&cluster->uses, sizeof(struct use_record));
@@ -75,6 +76,7 @@ void cluster_free(struct cluster *cluster)
 	table_clear(&cluster->claims);
 	table_clear(&cluster->bindings);
 	table_clear(&cluster->evictions);
+	dra_clear(&cluster->dra);
 	table_clear(&cluster->offers);
 	table_clear(&cluster->kinds);
 	table_clear(&cluster->uses);
@@ -104,6 +106,9 @@ static const char *kind_name(enum cluster_kind kind)
 		[CLUSTER_LIMIT_RANGES] = "LimitRange",
 		[CLUSTER_TENANTS] = "TenantQoS",
 		[CLUSTER_BINDINGS] = "ValidatingAdmissionPolicyBinding",
+		[CLUSTER_CLAIMS] = "ResourceClaim",
+		[CLUSTER_SLICES] = "ResourceSlice",
+		[CLUSTER_CLASSES] = "DeviceClass",
 	};
 
 	return names[kind];
@@ -166,6 +171,15 @@ static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint3
 	case CLUSTER_BINDINGS:
 		binding_remove(cluster, handle);
 		break;
+	case CLUSTER_CLAIMS:
+		claim_remove(cluster, handle);
+		break;
+	case CLUSTER_SLICES:
+		slice_remove(cluster, handle);
+		break;
+	case CLUSTER_CLASSES:
+		class_remove(cluster, handle);
+		break;
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -201,6 +215,15 @@ void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str 
 	case CLUSTER_BINDINGS:
 		handle = binding_find(cluster, name);
 		break;
+	case CLUSTER_CLAIMS:
+		handle = claim_find(cluster, namespace, name);
+		break;
+	case CLUSTER_SLICES:
+		handle = slice_find(cluster, name);
+		break;
+	case CLUSTER_CLASSES:
+		handle = class_find(cluster, name);
+		break;
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -228,25 +251,34 @@ static struct population population_of(const struct cluster *cluster, enum clust
 					  offsetof(struct owned_record, epoch)},
 		[CLUSTER_TENANTS] = {&cluster->tenants, offsetof(struct tenant_record, epoch)},
 		[CLUSTER_BINDINGS] = {&cluster->bindings, offsetof(struct binding_record, epoch)},
+		[CLUSTER_CLAIMS] = {&cluster->dra.claims,
+				    offsetof(struct device_claim_record, epoch)},
+		[CLUSTER_SLICES] = {&cluster->dra.slices, offsetof(struct slice_record, epoch)},
+		[CLUSTER_CLASSES] = {&cluster->dra.classes, offsetof(struct class_record, epoch)},
 	};
 
 	return of[kind];
 }
 
+static bool prices_read(enum cluster_kind kind)
+{
+	return kind == CLUSTER_NODES || kind == CLUSTER_SLICES || kind == CLUSTER_CLASSES;
+}
+
 void cluster_begin_replace(struct cluster *cluster, enum cluster_kind kind)
 {
 	cluster->epochs[kind]++;
-	if (kind == CLUSTER_NODES)
-		cluster->replacing_nodes = true;
+	if (prices_read(kind))
+		cluster->replacing |= 1u << kind;
 }
 
-/* Prices, which waited for the last node, follow. */
+/* Prices, which waited for the last object, follow. */
 static void replace_is_over(struct cluster *cluster, enum cluster_kind kind)
 {
-	if (kind != CLUSTER_NODES)
+	if (!prices_read(kind))
 		return;
-	cluster->replacing_nodes = false;
-	prices_refresh(cluster);
+	cluster->replacing &= ~(1u << kind);
+	prices_settle(cluster);
 }
 
 void cluster_abort_replace(struct cluster *cluster, enum cluster_kind kind)

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/macros.h"
+#include "model/claim.h"
 #include "model/node.h"
 #include "model/observed.h"
 #include "model/pod.h"
@@ -17,9 +18,9 @@
  * other by 32-bit handles; strings and request vectors are interned.
  *
  * A pod is kept when it asks for a GPU resource. The ledger is a set: each kept pod that is not
- * finished is an entry, and a namespace's sums are sums over its entries, so that an event seen
- * twice, late or never cannot leave a wrong count behind. cluster_recount() adds everything up
- * again and compares.
+ * finished is an entry, and so is each ResourceClaim, however many pods share it. A namespace's
+ * sums are sums over its entries, so that an event seen twice, late or never cannot leave a wrong
+ * count behind. cluster_recount() adds everything up again and compares.
  *
  * An apply with a resource_version older than the record's is ignored (where both are numbers and
  * the uid is the same). An apply that changes nothing that decisions read marks nothing dirty.
@@ -38,6 +39,9 @@ enum cluster_kind {
 	CLUSTER_LIMIT_RANGES,
 	CLUSTER_TENANTS,
 	CLUSTER_BINDINGS,
+	CLUSTER_CLAIMS,  /* ResourceClaims */
+	CLUSTER_SLICES,  /* ResourceSlices */
+	CLUSTER_CLASSES, /* DeviceClasses */
 	CLUSTER_KIND_COUNT
 };
 
@@ -67,6 +71,12 @@ int cluster_apply_tenant(struct cluster *cluster, const struct tenant_facts *fac
 /* Only those of TENANT_BINDINGS are kept. */
 int cluster_apply_binding(struct cluster *cluster, const struct binding_facts *facts,
 			  struct error *err);
+int cluster_apply_claim(struct cluster *cluster, const struct claim_facts *facts,
+			struct error *err);
+int cluster_apply_slice(struct cluster *cluster, const struct slice_facts *facts,
+			struct error *err);
+int cluster_apply_class(struct cluster *cluster, const struct class_facts *facts,
+			struct error *err);
 
 /* The object is gone. @namespace is empty for kinds without one. Unknown names are ignored. */
 void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
@@ -74,7 +84,8 @@ void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str 
 
 /*
  * A full state of one kind: begin, apply everything, end (what was not applied is dropped) or abort
- * (nothing is dropped). Until a replace of nodes is over, prices may be those from before it.
+ * (nothing is dropped). Until a replace of nodes, slices or classes is over, prices may be those
+ * from before it.
  */
 void cluster_begin_replace(struct cluster *cluster, enum cluster_kind kind);
 void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind);

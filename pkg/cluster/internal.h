@@ -103,6 +103,8 @@ void namespace_release(struct cluster *cluster, uint32_t namespace); /* when not
 void namespace_gone(struct cluster *cluster, uint32_t namespace);    /* the object is */
 
 /* --- pods.c */
+/* By the handles of its namespace and name. */
+uint32_t pod_of(const struct cluster *cluster, uint32_t namespace, uint32_t name);
 uint32_t pod_find(const struct cluster *cluster, struct str namespace, struct str name);
 void pod_remove(struct cluster *cluster, uint32_t pod);
 
@@ -131,6 +133,10 @@ void kind_unref(struct cluster *cluster, uint32_t kind);
 void prices_refresh(struct cluster *cluster);
 struct price_list prices_of(const struct cluster *cluster);
 void prices_clear(struct cluster *cluster);
+/* The same, unless more of what prices follow from is on its way. */
+void prices_settle(struct cluster *cluster);
+/* What entries cost is to be read anew, whether or not the list changes. */
+void prices_outdate(struct cluster *cluster);
 
 /* --- ledger.c */
 

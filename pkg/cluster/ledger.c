@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ledger. What a pod adds to its namespace's sums follows from its record, its node's offers
- * and the price list. A sum is changed by taking the pod's part out before any of these change and
- * putting it in afterwards.
+ * and the price list; what a claim adds is for claims.c to say. A sum is changed by taking the
+ * pod's part out before any of these change and putting it in afterwards.
  *
  * Sums are of one price list. When prices change, those of all namespaces are out of date at once;
  * they are then left alone until ledger_refresh() adds them up anew, so that each namespace pays in
@@ -10,20 +10,9 @@
  */
 #include "base/checked.h"
 #include "base/limits.h"
-#include "cluster/internal.h"
+#include "cluster/dra_internal.h"
+#include "cluster/part.h"
 #include "model/resource.h"
-
-/* What one pod adds. */
-struct part {
-	int64_t bytes, unpriced, assumed;
-	struct part_row {
-		uint32_t row; /* of the price list */
-		int64_t count, bytes;
-	} rows[LIMIT_RESOURCES_PER_POD];
-	size_t n_rows;
-	bool live, released;
-	bool disagreeing; /* two sources tell different memory for some of it */
-};
 
 /* --- a pod's part */
 
@@ -39,11 +28,11 @@ static const struct offer_kind *offer_of(const struct cluster *cluster, uint32_t
 		if (kind->resource == resource)
 			return kind;
 	}
-	return NULL;
+	return devices_offer(cluster, node, resource);
 }
 
 /* The name is read only where no node tells: it is the last source. */
-static int64_t price(const struct cluster *cluster, uint32_t resource, uint32_t product)
+int64_t part_price(const struct cluster *cluster, uint32_t resource, uint32_t product)
 {
 	struct price_list list = prices_of(cluster);
 	int64_t unit = price_unit(&list, resource, product, AMOUNT_UNKNOWN);
@@ -65,12 +54,13 @@ static struct units units_of(const struct cluster *cluster, const struct pod_rec
 			     const struct vector_cell *cell)
 {
 	uint32_t product = pod->product == INTERN_EMPTY ? PRODUCT_ANY : pod->product;
-	struct units units = {cell->count, cell->resource, product, NULL};
+	struct units units = {cell->count, class_row(cluster, cell->resource), product, NULL};
 
-	units.offer = offer_of(cluster, pod->node, cell->resource);
+	units.offer = offer_of(cluster, pod->node, units.resource);
 	if (!units.offer && cell->devices > 0) {
 		units.offer = offer_of(cluster, pod->node, cell->device);
-		if (units.offer || price(cluster, cell->resource, PRODUCT_ANY) == AMOUNT_UNKNOWN) {
+		if (units.offer ||
+		    part_price(cluster, cell->resource, PRODUCT_ANY) == AMOUNT_UNKNOWN) {
 			units.count = cell->devices;
 			units.resource = cell->device;
 		}
@@ -80,18 +70,30 @@ static struct units units_of(const struct cluster *cluster, const struct pod_rec
 	return units;
 }
 
-static void add_row(struct part *part, const struct price_list *list, const struct price_row *row,
-		    const struct part_row *amounts)
+static void add_row(struct part *part, uint32_t row, int64_t count, int64_t bytes)
 {
-	uint32_t index = (uint32_t)(row - list->rows);
-
 	for (size_t i = 0; i < part->n_rows; i++)
-		if (part->rows[i].row == index) {
-			part->rows[i].count = saturating_add(part->rows[i].count, amounts->count);
-			part->rows[i].bytes = saturating_add(part->rows[i].bytes, amounts->bytes);
+		if (part->rows[i].row == row) {
+			part->rows[i].count = saturating_add(part->rows[i].count, count);
+			part->rows[i].bytes = saturating_add(part->rows[i].bytes, bytes);
 			return;
 		}
-	part->rows[part->n_rows++] = (struct part_row){index, amounts->count, amounts->bytes};
+	part->rows[part->n_rows++] = (struct part_row){row, count, bytes};
+}
+
+int64_t part_add(const struct cluster *cluster, struct part *part, const struct price_row *row,
+		 int64_t count, int64_t unit)
+{
+	int64_t bytes = 0;
+
+	if (unit == AMOUNT_UNKNOWN)
+		part->unpriced = saturating_add(part->unpriced, count);
+	else
+		bytes = saturating_mul(count, unit);
+	part->bytes = saturating_add(part->bytes, bytes);
+	if (row)
+		add_row(part, (uint32_t)(row - prices_of(cluster).rows), count, bytes);
+	return bytes;
 }
 
 static void add_cell(const struct cluster *cluster, const struct pod_record *pod,
@@ -99,25 +101,21 @@ static void add_cell(const struct cluster *cluster, const struct pod_record *pod
 {
 	struct price_list list = prices_of(cluster);
 	struct units units = units_of(cluster, pod, cell);
-	struct part_row amounts = {.count = units.count};
 	int64_t unit = units.offer ? units.offer->unit_memory : AMOUNT_UNKNOWN;
-	const struct price_row *row;
+	int64_t bytes;
 
+	if (class_resource_is_free(cluster, cell->resource))
+		return;
 	if (unit == AMOUNT_UNKNOWN)
-		unit = price(cluster, units.resource, units.product);
-	if (unit == AMOUNT_UNKNOWN)
-		part->unpriced = saturating_add(part->unpriced, units.count);
-	else
-		amounts.bytes = saturating_mul(units.count, unit);
-	part->bytes = saturating_add(part->bytes, amounts.bytes);
+		unit = part_price(cluster, units.resource, units.product);
+	bytes = part_add(cluster, part,
+			 units.offer ? price_find(&list, units.resource, units.product)
+				     : price_row_charged(&list, units.resource, units.product),
+			 units.count, unit);
 	if (units.offer && units.offer->unit_memory == AMOUNT_UNKNOWN)
-		part->assumed = saturating_add(part->assumed, amounts.bytes);
+		part->assumed = saturating_add(part->assumed, bytes);
 	if (units.offer && units.offer->other_memory > 0)
 		part->disagreeing = true;
-	row = units.offer ? price_find(&list, units.resource, units.product)
-			  : price_row_charged(&list, units.resource, units.product);
-	if (row)
-		add_row(part, &list, row, &amounts);
 }
 
 static struct part part_of(const struct cluster *cluster, const struct pod_record *pod)
@@ -128,6 +126,7 @@ static struct part part_of(const struct cluster *cluster, const struct pod_recor
 	part.bytes = part.unpriced = part.assumed = 0;
 	part.disagreeing = false;
 	part.n_rows = 0;
+	part.pods = 1;
 	part.live = pod->node != TABLE_NONE;
 	part.released = pod->released;
 	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next)
@@ -193,7 +192,7 @@ static void sums_change(struct cluster *cluster, struct sums *sums, const struct
 {
 	if (part->released) {
 		sums->released += (wide_sum)part->bytes * sign;
-		sums->released_pods += (uint32_t)sign;
+		sums->released_pods += part->pods * (uint32_t)sign;
 		return;
 	}
 	sums->used += (wide_sum)part->bytes * sign;
@@ -203,7 +202,7 @@ static void sums_change(struct cluster *cluster, struct sums *sums, const struct
 	sums->assumed += (wide_sum)part->assumed * sign;
 	if (part->disagreeing)
 		sums->disagreeing += (uint32_t)sign;
-	sums->pods += (uint32_t)sign;
+	sums->pods += part->pods * (uint32_t)sign;
 	for (size_t i = 0; i < part->n_rows; i++)
 		use_change(cluster, sums, &part->rows[i], sign, part->live);
 }
@@ -224,6 +223,21 @@ void ledger_forget(struct cluster *cluster, struct namespace_record *namespace)
 	sums_clear(cluster, &namespace->sums);
 }
 
+static void add_up_claims(struct cluster *cluster, uint32_t namespace, struct sums *sums)
+{
+	uint32_t claim = namespace_at(cluster, namespace)->first_device_claim;
+
+	while (claim != TABLE_NONE) {
+		struct device_claim_record *record = device_claim_at(&cluster->dra, claim);
+		struct part part;
+
+		claim_part(cluster, claim, &part);
+		record->charge = part.bytes;
+		sums_change(cluster, sums, &part, 1);
+		claim = record->namespace_next;
+	}
+}
+
 /* All entries of a namespace, added up. */
 static struct sums add_up(struct cluster *cluster, uint32_t namespace)
 {
@@ -241,6 +255,7 @@ static struct sums add_up(struct cluster *cluster, uint32_t namespace)
 		record->charge = part.bytes;
 		sums_change(cluster, &sums, &part, 1);
 	}
+	add_up_claims(cluster, namespace, &sums);
 	return sums;
 }
 
@@ -276,6 +291,41 @@ void ledger_add(struct cluster *cluster, uint32_t pod)
 	if (!sums || pod_finished(record))
 		return;
 	part = part_of(cluster, record);
+	record->charge = part.bytes;
+	sums_change(cluster, sums, &part, 1);
+}
+
+void ledger_remove_claim(struct cluster *cluster, uint32_t claim)
+{
+	const struct device_claim_record *record;
+	struct sums *sums;
+	struct part part;
+
+	if (claim == TABLE_NONE)
+		return;
+	record = device_claim_at(&cluster->dra, claim);
+	sums = current_sums(cluster, record->namespace);
+	if (!sums)
+		return;
+	claim_part(cluster, claim, &part);
+	part.bytes = record->charge;
+	sums_change(cluster, sums, &part, -1);
+}
+
+void ledger_add_claim(struct cluster *cluster, uint32_t claim)
+{
+	struct device_claim_record *record;
+	struct sums *sums;
+	struct part part;
+
+	if (claim == TABLE_NONE)
+		return;
+	record = device_claim_at(&cluster->dra, claim);
+	record->charge = 0;
+	sums = current_sums(cluster, record->namespace);
+	if (!sums)
+		return;
+	claim_part(cluster, claim, &part);
 	record->charge = part.bytes;
 	sums_change(cluster, sums, &part, 1);
 }
@@ -375,7 +425,9 @@ bool cluster_recount(struct cluster *cluster, uint32_t *cursor, uint32_t max_pod
 	for (namespace = table_next(&cluster->namespaces, *cursor); namespace != TABLE_NONE;
 	     namespace = table_next(&cluster->namespaces, namespace + 1)) {
 		/* an empty one takes its time too */
-		uint32_t pods = MAX(namespace_at(cluster, namespace)->n_pods, 1u);
+		uint32_t pods = MAX(namespace_at(cluster, namespace)->n_pods +
+					    namespace_at(cluster, namespace)->n_device_claims,
+				    1u);
 
 		if (read > 0 && pods > max_pods - MIN(read, max_pods)) {
 			*cursor = namespace;

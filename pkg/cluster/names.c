@@ -17,6 +17,12 @@ static const struct names {
 	[CLUSTER_TENANTS] = {offsetof(struct cluster, tenants),
 			     offsetof(struct cluster, tenants_by_name),
 			     offsetof(struct tenant_record, name)},
+	[CLUSTER_SLICES] = {offsetof(struct cluster, dra.slices),
+			    offsetof(struct cluster, dra.slices_by_name),
+			    offsetof(struct slice_record, name)},
+	[CLUSTER_CLASSES] = {offsetof(struct cluster, dra.classes),
+			     offsetof(struct cluster, dra.classes_by_name),
+			     offsetof(struct class_record, name)},
 };
 
 static uint32_t name_at(const struct cluster *cluster, enum cluster_kind kind, uint32_t handle)

@@ -28,7 +28,7 @@ uint32_t node_get(struct cluster *cluster, struct str name)
 	node = table_add(&cluster->nodes);
 	record = node_at(cluster, node);
 	record->name = intern_ref(cluster->intern, name);
-	record->first_pod = record->first_offer = TABLE_NONE;
+	record->first_pod = record->first_offer = record->first_device = TABLE_NONE;
 	name_insert(cluster, CLUSTER_NODES, node);
 	return node;
 }
@@ -37,7 +37,7 @@ void node_release(struct cluster *cluster, uint32_t node)
 {
 	struct node_record *record = node_at(cluster, node);
 
-	if (record->exists || record->first_pod != TABLE_NONE)
+	if (record->exists || record->first_pod != TABLE_NONE || record->devices > 0)
 		return;
 	name_remove(cluster, CLUSTER_NODES, node);
 	intern_unref(cluster->intern, record->name);
@@ -135,8 +135,7 @@ static void offers_change(struct cluster *cluster, uint32_t node, const struct k
 	for (uint32_t pod = first; pod != TABLE_NONE; pod = pod_at(cluster, pod)->node_next)
 		ledger_remove(cluster, pod);
 	offers_set(cluster, node, kinds);
-	if (!cluster->replacing_nodes)
-		prices_refresh(cluster);
+	prices_settle(cluster);
 	for (uint32_t pod = first; pod != TABLE_NONE; pod = pod_at(cluster, pod)->node_next) {
 		ledger_add(cluster, pod);
 		cluster_mark_dirty(cluster, pod_at(cluster, pod)->namespace);

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "cluster/internal.h"
+#include "cluster/dra_internal.h"
 #include "quota/charge.h"
 
 struct pod_key {
@@ -27,14 +27,21 @@ static uint32_t key_hash(const struct cluster *cluster, struct pod_key key)
 	return (uint32_t)hash_u64_pair(&cluster->key, key.namespace, key.name);
 }
 
+uint32_t pod_of(const struct cluster *cluster, uint32_t namespace, uint32_t name)
+{
+	struct pod_key key = {namespace, name};
+
+	return map_find(&cluster->pods_by_name, key_hash(cluster, key), key_equals, cluster, &key);
+}
+
 uint32_t pod_find(const struct cluster *cluster, struct str namespace, struct str name)
 {
-	struct pod_key key = {namespace_find(cluster, namespace),
-			      intern_find(cluster->intern, name)};
+	uint32_t ns = namespace_find(cluster, namespace);
+	uint32_t interned = intern_find(cluster->intern, name);
 
-	if (key.namespace == TABLE_NONE || key.name == INTERN_NONE)
+	if (ns == TABLE_NONE || interned == INTERN_NONE)
 		return TABLE_NONE;
-	return map_find(&cluster->pods_by_name, key_hash(cluster, key), key_equals, cluster, &key);
+	return pod_of(cluster, ns, interned);
 }
 
 /* --- lists */
@@ -104,6 +111,37 @@ static void count_terminating(struct cluster *cluster, const struct pod_record *
 		namespace_at(cluster, record->namespace)->n_terminating += (uint32_t)sign;
 }
 
+/*
+ * The claims that a pod carries, or comes to carry (claims.c): out of the sums while it changes.
+ */
+struct carried {
+	uint32_t claims[2];
+};
+
+static struct carried carried_take(struct cluster *cluster, const struct pod_record *record,
+				   uint32_t next)
+{
+	struct carried carried = {{TABLE_NONE, TABLE_NONE}};
+
+	carried.claims[0] = claim_of_pod(cluster, record->namespace, record->extended_claim);
+	if (next != record->extended_claim)
+		carried.claims[1] = claim_of_pod(cluster, record->namespace, next);
+	for (size_t i = 0; i < ARRAY_SIZE(carried.claims); i++)
+		ledger_remove_claim(cluster, carried.claims[i]);
+	return carried;
+}
+
+static void carried_put_back(struct cluster *cluster, uint32_t namespace,
+			     const struct carried *carried)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(carried->claims); i++) {
+		if (carried->claims[i] == TABLE_NONE)
+			continue;
+		ledger_add_claim(cluster, carried->claims[i]);
+		cluster_mark_dirty(cluster, namespace);
+	}
+}
+
 /* --- coming and going */
 
 /* An entry that does not count yet: finished, without a vector. */
@@ -127,6 +165,7 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 {
 	struct pod_record *record = pod_at(cluster, pod);
 	struct pod_key key = {record->namespace, record->name};
+	struct carried carried = carried_take(cluster, record, INTERN_EMPTY);
 
 	eviction_forget(cluster, record);
 	count_terminating(cluster, record, -1);
@@ -142,7 +181,9 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->product);
 	intern_unref(cluster->intern, record->owner);
+	intern_unref(cluster->intern, record->extended_claim);
 	table_remove(&cluster->pods, pod);
+	carried_put_back(cluster, key.namespace, &carried);
 	namespace_release(cluster, key.namespace);
 }
 
@@ -238,6 +279,7 @@ static void describe(struct cluster *cluster, struct pod_record *record,
 	record->epoch = cluster->epochs[CLUSTER_PODS];
 }
 
+/* Takes over what @entry holds. */
 static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
 		   const struct entry *entry)
 {
@@ -269,11 +311,31 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 		cluster_mark_dirty(cluster, record->namespace);
 }
 
+/* The same, with the claim that it carries. */
+static void update_carrier(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
+			   const struct entry *entry)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+	uint32_t claim = intern_ref(cluster->intern, facts->extended_claim);
+	bool same = record->extended_claim == claim && pod_finished(record) == entry->finished &&
+		    uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
+	struct carried carried = {{TABLE_NONE, TABLE_NONE}};
+
+	if (!same)
+		carried = carried_take(cluster, record, claim);
+	intern_unref(cluster->intern, record->extended_claim);
+	record->extended_claim = claim;
+	update(cluster, pod, facts, entry);
+	carried_put_back(cluster, record->namespace, &carried);
+}
+
 static int check(const struct pod_facts *facts, const struct device_ask *rows, size_t n_rows,
 		 struct error *err)
 {
-	if (facts->node.len > LIMIT_NAME || facts->product.len > LIMIT_INTERNED_STRING)
-		return error_set(err, ERROR_LIMIT, "the name of its node or product is too long");
+	if (facts->node.len > LIMIT_NAME || facts->extended_claim.len > LIMIT_NAME ||
+	    facts->product.len > LIMIT_INTERNED_STRING)
+		return error_set(err, ERROR_LIMIT,
+				 "the name of its node, claim or product is too long");
 	for (size_t i = 0; i < n_rows; i++)
 		if (rows[i].resource.len > LIMIT_INTERNED_STRING ||
 		    rows[i].device.len > LIMIT_INTERNED_STRING)
@@ -340,7 +402,7 @@ static int apply(struct cluster *cluster, const struct pod_facts *facts, struct 
 	entry = entry_of(cluster, facts, rows, n);
 	if (pod == TABLE_NONE)
 		pod = pod_add(cluster, facts);
-	update(cluster, pod, facts, &entry);
+	update_carrier(cluster, pod, facts, &entry);
 	return 0;
 }
 

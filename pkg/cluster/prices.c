@@ -8,7 +8,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/dra_internal.h"
 
 /* --- kinds */
 
@@ -225,6 +225,7 @@ static void mark_concerned(struct cluster *cluster)
 	for (uint32_t ns = table_next(&cluster->namespaces, 0); ns != TABLE_NONE;
 	     ns = table_next(&cluster->namespaces, ns + 1))
 		if (namespace_at(cluster, ns)->n_pods > 0 ||
+		    namespace_at(cluster, ns)->n_device_claims > 0 ||
 		    namespace_at(cluster, ns)->n_quotas > 0 ||
 		    namespace_at(cluster, ns)->tenant != TABLE_NONE)
 			cluster_mark_dirty(cluster, ns);
@@ -242,12 +243,19 @@ void prices_clear(struct cluster *cluster)
 	cluster->n_prices = 0;
 }
 
+void prices_outdate(struct cluster *cluster)
+{
+	cluster->price_version++;
+	mark_concerned(cluster);
+}
+
 void prices_refresh(struct cluster *cluster)
 {
 	struct price_row *rows;
 	bool same;
 	size_t n;
 
+	class_offers_refresh(cluster);
 	if (!cluster->prices_stale)
 		return;
 	cluster->prices_stale = false;
@@ -260,10 +268,14 @@ void prices_refresh(struct cluster *cluster)
 	prices_clear(cluster);
 	cluster->prices = rows;
 	cluster->n_prices = n;
-	if (same)
-		return;
-	cluster->price_version++;
-	mark_concerned(cluster);
+	if (!same)
+		prices_outdate(cluster);
+}
+
+void prices_settle(struct cluster *cluster)
+{
+	if (cluster->replacing == 0)
+		prices_refresh(cluster);
 }
 
 struct price_list prices_of(const struct cluster *cluster)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/macros.h"
-#include "cluster/internal.h"
+#include "cluster/dra_internal.h"
 #include "cluster/pack.h"
 #include "cluster/tenants.h"
 
@@ -375,6 +375,7 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 					map_bytes(&cluster->tenants_by_name) +
 					cluster->selectors.capacity * sizeof(struct selector_entry);
 	stats.bytes[CLUSTER_BINDINGS] += table_bytes(&cluster->bindings);
+	dra_stats(&cluster->dra, &stats);
 	stats.shared_bytes = intern_bytes(cluster->intern) + vectors_bytes(&cluster->vectors);
 	*ret_stats = stats;
 }

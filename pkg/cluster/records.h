@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/table.h"
 #include "cluster/cluster.h"
+#include "cluster/dra.h"
 #include "cluster/uid.h"
 #include "cluster/vectors.h"
 #include "quota/price.h"
@@ -32,7 +33,9 @@ struct pod_record {
 	uint32_t deletion_s; /* real, when its grace is over; 0: not terminating */
 	uint32_t owner;      /* "Kind/name" of its workload; INTERN_EMPTY: itself */
 	uint32_t eviction;   /* that was asked for */
-	uint8_t phase;       /* enum pod_phase */
+	/* The claim that the scheduler made for its extended resources; INTERN_EMPTY: none. */
+	uint32_t extended_claim;
+	uint8_t phase; /* enum pod_phase */
 	bool terminating;
 	bool released;  /* stuck terminating: its part is among what is released */
 	bool annotated; /* annotations asked for something, if only once */
@@ -50,6 +53,9 @@ struct node_record {
 	uint64_t resource_version;
 	struct uid uid;
 	uint32_t name, first_pod, first_offer, epoch;
+	uint32_t first_device, devices; /* of slices: current ones; all that name it */
+	uint32_t out_next;
+	bool out;      /* its pods are taken out of the sums while devices change */
 	bool exists;   /* the Node object was seen */
 	uint8_t ready; /* enum node_ready */
 	bool reconfiguring;
@@ -105,12 +111,13 @@ struct namespace_record {
 	uint32_t name, uid;        /* a reference each */
 	uint32_t tenant_label;     /* likewise */
 	uint32_t tenant, member_next, member_prev;
-	uint32_t first_claim;           /* younger tenants that select it too */
-	uint32_t granted_quota;         /* the governing quota that the grant is for */
-	uint32_t n_terminating;         /* pods that are, and are not finished */
-	uint32_t price_version;         /* that sums follow */
-	uint32_t first_pod, n_pods;     /* kept pods, finished ones too */
-	uint32_t first_quota, n_quotas; /* oldest first */
+	uint32_t first_claim;       /* younger tenants that select it too */
+	uint32_t granted_quota;     /* the governing quota that the grant is for */
+	uint32_t n_terminating;     /* pods that are, and are not finished */
+	uint32_t price_version;     /* that sums follow */
+	uint32_t first_pod, n_pods; /* kept pods, finished ones too */
+	uint32_t first_device_claim, n_device_claims; /* ResourceClaims */
+	uint32_t first_quota, n_quotas;               /* oldest first */
 	uint32_t owned[OWNED_COUNT];
 	uint32_t dirty_next, epoch;
 	bool exists, managed, terminating, dirty, decided;
@@ -213,7 +220,8 @@ struct cluster {
 	uint32_t dirty_first, dirty_last;
 	uint32_t taken; /* the namespace that cluster_take_dirty() gave last */
 	uint32_t dirty_tenant_first, dirty_tenant_last, taken_tenant;
-	bool replacing_nodes;
+	uint32_t replacing; /* kinds that prices follow from, each a bit */
+	struct dra dra;
 	struct buf scratch; /* packed bytes of the object that is applied */
 	struct buf scratch_selector;
 	struct arena scratch_arena;

@@ -4,6 +4,7 @@
 #include "controller/caches.h"
 
 #include "api/pack.h"
+#include "api/pack_dra.h"
 #include "api/wire.h"
 #include "api/wire_quota.h"
 #include "base/mem.h"
@@ -111,11 +112,42 @@ static int apply_binding(struct caches *caches, const void *object, struct arena
 	return cluster_apply_binding(caches->options.cluster, &facts, err);
 }
 
+static int apply_claim(struct caches *caches, const void *object, struct arena *arena,
+		       struct error *err)
+{
+	struct claim_facts facts;
+
+	if (api_pack_claim(object, arena, &facts, err) < 0)
+		return -1;
+	return cluster_apply_claim(caches->options.cluster, &facts, err);
+}
+
+static int apply_slice(struct caches *caches, const void *object, struct arena *arena,
+		       struct error *err)
+{
+	struct slice_facts facts;
+
+	if (api_pack_slice(object, arena, &facts, err) < 0)
+		return -1;
+	return cluster_apply_slice(caches->options.cluster, &facts, err);
+}
+
+static int apply_class(struct caches *caches, const void *object, struct arena *arena,
+		       struct error *err)
+{
+	struct class_facts facts;
+
+	(void)arena;
+	if (api_pack_class(object, &facts, err) < 0)
+		return -1;
+	return cluster_apply_class(caches->options.cluster, &facts, err);
+}
+
 static const struct watched {
 	const struct api_type *type;
 	apply_fn apply;
 	const char *field_selector, *label_selector;
-	/* A controller that is newer than its CRDs goes on with what is there. */
+	/* Where it is not served there is none: CRDs older than the controller, or no DRA. */
 	bool optional;
 } watched[CLUSTER_KIND_COUNT] = {
 	[CLUSTER_PODS] = {&api_pods, apply_pod, NULL, NULL, false},
@@ -127,6 +159,9 @@ static const struct watched {
 	[CLUSTER_LIMIT_RANGES] = {&api_limit_ranges, apply_limit_range, OWN_OBJECTS, NULL, false},
 	[CLUSTER_TENANTS] = {&api_tenants, apply_tenant, NULL, NULL, true},
 	[CLUSTER_BINDINGS] = {&api_policy_bindings, apply_binding, NULL, OWN_BINDINGS, false},
+	[CLUSTER_CLAIMS] = {&api_resource_claims, apply_claim, NULL, NULL, true},
+	[CLUSTER_SLICES] = {&api_resource_slices, apply_slice, NULL, NULL, true},
+	[CLUSTER_CLASSES] = {&api_device_classes, apply_class, NULL, NULL, true},
 };
 
 static void touched(struct caches *caches)

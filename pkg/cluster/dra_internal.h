@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CLUSTER_DRA_INTERNAL_H
+#define GPUQOS_CLUSTER_DRA_INTERNAL_H
+
+#include "cluster/internal.h"
+#include "cluster/read.h"
+
+/* What the files about dynamic resource allocation share. Inside cluster only. */
+
+/* --- dra.c: what the records of cluster_stats() and memory take */
+void dra_stats(const struct dra *dra, struct cluster_stats *stats);
+
+/* --- classes.c */
+uint32_t class_find(const struct cluster *cluster, struct str name);
+void class_remove(struct cluster *cluster, uint32_t class);
+
+/*
+ * Whether nothing that the class may have is a GPU: its driver is none by name and has published
+ * no memory.
+ */
+bool class_is_free(const struct cluster *cluster, const struct class_record *class);
+
+/* The resource that prices what a container asks for: that of the class which it names, else it. */
+uint32_t class_row(const struct cluster *cluster, uint32_t resource);
+/* Whether a container that asks for it asks for no GPU. */
+bool class_resource_is_free(const struct cluster *cluster, uint32_t resource);
+
+/*
+ * Offers are to be made anew: classes changed, or which kinds of devices are offered. All sums are
+ * out of date at once. The refresh is a part of prices_refresh().
+ */
+void class_offers_outdate(struct cluster *cluster);
+void class_offers_refresh(struct cluster *cluster);
+
+/* --- devices.c */
+
+/* The dearest offer of @resource among the devices of a node, or NULL. */
+const struct offer_kind *devices_offer(const struct cluster *cluster, uint32_t node,
+				       uint32_t resource);
+/* The current device of a pool, or TABLE_NONE. */
+uint32_t device_find(const struct cluster *cluster, uint32_t pool, uint32_t name);
+
+uint32_t pool_get(struct cluster *cluster, struct str driver, struct str name);
+void pool_release(struct cluster *cluster, uint32_t pool); /* when nothing is known of it */
+
+uint32_t slice_find(const struct cluster *cluster, struct str name);
+void slice_remove(struct cluster *cluster, uint32_t slice);
+
+/* --- claims.c */
+uint32_t claim_find(const struct cluster *cluster, struct str namespace, struct str name);
+void claim_remove(struct cluster *cluster, uint32_t claim);
+
+/*
+ * The claim that the scheduler made for a pod's extended resources, as far as both are known: it is
+ * charged with the pod while that lives. Taken out before the pod changes, put in afterwards.
+ */
+uint32_t claim_of_pod(const struct cluster *cluster, uint32_t namespace, uint32_t claim_name);
+
+/* --- ledger.c: as ledger_remove() and ledger_add(), of a claim; TABLE_NONE is ignored */
+void ledger_remove_claim(struct cluster *cluster, uint32_t claim);
+void ledger_add_claim(struct cluster *cluster, uint32_t claim);
+
+#endif
