@@ -35,7 +35,9 @@ static const char *const watches[] = {
 	"WATCH pods",           QUOTA_WATCH,
 	"WATCH nodes",          "WATCH namespaces",
 	"WATCH resourcequotas", "WATCH limitranges",
-	"WATCH tenantqos",      "WATCH validatingadmissionpolicybindings"};
+	"WATCH tenantqos",      "WATCH validatingadmissionpolicybindings",
+	"WATCH resourceclaims", "WATCH resourceslices",
+	"WATCH deviceclasses"};
 
 struct world {
 	struct fake_kube_world kube;
