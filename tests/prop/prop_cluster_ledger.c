@@ -25,10 +25,12 @@
 #define HISTORIES 30
 #define STEPS     400
 
-enum { NAMESPACES = 4, PODS = 6, NODES = 5, QUOTAS = 3, RESOURCES = 3, PRODUCTS = 4 };
+enum { NAMESPACES = 4, PODS = 6, NODES = 5, QUOTAS = 3, RESOURCES = 4, PRODUCTS = 4 };
 
+/* Of CARD a node may offer PARTs, which a pod asks for so many of on so many cards. */
+enum { CARD = 0, PART = 3 };
 static const char *const resources[RESOURCES] = {"nvidia.com/gpu", "nvidia.com/mig-1g.10gb",
-						 "amd.com/gpu"};
+						 "amd.com/gpu", "nvidia.com/gpumem"};
 static const char *const products[PRODUCTS] = {"", "NVIDIA-H100", "NVIDIA-A100", "Tesla-T4"};
 static const int64_t units[] = {AMOUNT_UNKNOWN, 16 * GIB, 40 * GIB, 80 * GIB, 9984 * MIB};
 
@@ -40,6 +42,7 @@ struct pod {
 	enum pod_phase phase;
 	bool terminating;
 	int64_t requests[RESOURCES];
+	int64_t part_cards; /* that the request for PART is of */
 };
 
 struct node {
@@ -117,6 +120,8 @@ static void tell_pod(struct world *w, int ns, int i, const struct pod *pod)
 
 	for (int r = 0; r < RESOURCES; r++)
 		requests[r] = device_ask_units(str_from(resources[r]), pod->requests[r]);
+	requests[PART].device = str_from(resources[CARD]);
+	requests[PART].devices = pod->part_cards;
 	assert_int_equal(cluster_apply_pod(w->cluster, &facts, NULL), 0);
 }
 
@@ -190,6 +195,7 @@ static struct pod new_pod(struct world *w)
 
 	for (int r = 0; r < RESOURCES; r++)
 		pod.requests[r] = chance(w, 2) ? below(w, 4) : 0;
+	pod.part_cards = 1 + below(w, 3);
 	pod.product = chance(w, 2) ? (int)below(w, PRODUCTS) : 0;
 	return pod;
 }
@@ -410,10 +416,31 @@ static bool is_offered(const struct world *w, int r)
 /* What of a namespace a decision depends on. All of one type: compared as bytes. */
 struct expected {
 	int64_t used, live, unpriced, pods;
-	int64_t count[RESOURCES], count_live[RESOURCES]; /* of those that are offered */
-	int64_t memory;                                  /* of the quota that governs; 0: none */
+	/* Of those that are offered. */
+	int64_t count[RESOURCES], count_live[RESOURCES], bytes[RESOURCES];
+	int64_t memory; /* of the quota that governs; 0: none */
 	int64_t governing, n_quotas, exists, managed;
 };
+
+/* So many units of which resource a pod's request is. */
+struct counted {
+	int r;
+	int64_t n;
+};
+
+static struct counted count(const struct world *w, const struct pod *pod, int r)
+{
+	const struct node *node = pod->node >= 0 ? &w->nodes[pod->node] : NULL;
+	const struct counted as_asked = {r, pod->requests[r]}, cards = {CARD, pod->part_cards};
+
+	if (r != PART || pod->requests[r] == 0)
+		return as_asked;
+	if (node && node->exists && node->count[PART] > 0)
+		return as_asked;
+	if (node && node->exists && node->count[CARD] > 0)
+		return cards;
+	return largest(w, PART) == AMOUNT_UNKNOWN ? cards : as_asked;
+}
 
 static void expect_pod(const struct world *w, const struct pod *pod, struct expected *e)
 {
@@ -422,18 +449,18 @@ static void expect_pod(const struct world *w, const struct pod *pod, struct expe
 	if (!pod->exists || pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED)
 		return;
 	for (int r = 0; r < RESOURCES; r++) {
-		int64_t n = pod->requests[r], unit = unit_for(w, pod, r);
+		struct counted c = count(w, pod, r);
+		int64_t unit = unit_for(w, pod, c.r), n = c.n;
+		int64_t bytes = unit == AMOUNT_UNKNOWN ? 0 : n * unit;
 
 		asks |= n > 0;
-		if (unit == AMOUNT_UNKNOWN) {
-			e->unpriced += n;
-		} else {
-			e->used += n * unit;
-			e->live += pod->node >= 0 ? n * unit : 0;
-		}
-		if (is_offered(w, r)) {
-			e->count[r] += n;
-			e->count_live[r] += pod->node >= 0 ? n : 0;
+		e->unpriced += unit == AMOUNT_UNKNOWN ? n : 0;
+		e->used += bytes;
+		e->live += pod->node >= 0 ? bytes : 0;
+		if (is_offered(w, c.r)) {
+			e->count[c.r] += n;
+			e->count_live[c.r] += pod->node >= 0 ? n : 0;
+			e->bytes[c.r] += bytes;
 		}
 	}
 	e->pods += asks;
@@ -472,7 +499,7 @@ static struct expected expect(const struct world *w, int ns)
 static void check_uses(const struct quota_view *view, const struct expected *e)
 {
 	for (int r = 0; r < RESOURCES; r++) {
-		int64_t count = 0, count_live = 0;
+		int64_t count = 0, count_live = 0, bytes = 0;
 
 		for (size_t i = 0; i < view->n_uses; i++) {
 			const struct quota_use *use = &view->uses[i];
@@ -483,9 +510,11 @@ static void check_uses(const struct quota_view *view, const struct expected *e)
 				continue;
 			count += use->count;
 			count_live += use->count_live;
+			bytes += use->bytes;
 		}
 		assert_int_equal(count, e->count[r]);
 		assert_int_equal(count_live, e->count_live[r]);
+		assert_int_equal(bytes, e->bytes[r]);
 	}
 }
 
