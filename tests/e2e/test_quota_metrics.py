@@ -9,7 +9,8 @@ from cluster import NotYet, quantity, wait_for
 from controller import Controller
 from gpus import GPU, H100, UNIT, pod
 
-KINDS = {"pods", "nodes", "namespaces", "gpumemoryquotas", "resourcequotas", "limitranges"}
+KINDS = {"pods", "nodes", "namespaces", "gpumemoryquotas", "resourcequotas", "limitranges", "tenantqos",
+         "validatingadmissionpolicybindings"}
 
 
 @pytest.fixture
