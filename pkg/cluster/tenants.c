@@ -109,13 +109,11 @@ static void update(struct cluster *cluster, uint32_t tenant, const struct tenant
 	cluster_mark_tenant_dirty(cluster, tenant);
 }
 
-static int check(const struct cluster *cluster, const struct tenant_facts *facts, uint32_t known,
-		 struct error *err)
+static int check_room(const struct cluster *cluster, struct str name, struct error *err)
 {
-	if (facts->uid.len > LIMIT_NAME)
-		return error_set(err, ERROR_LIMIT, "its uid is too long");
-	if (known == TABLE_NONE && cluster->tenants.count >= LIMIT_TENANTS)
-		return error_set(err, ERROR_LIMIT, "there are more than %d", LIMIT_TENANTS);
+	if (tenant_find(cluster, name) == TABLE_NONE && cluster->tenants.count >= LIMIT_TENANTS)
+		return error_set(err, ERROR_LIMIT, "there are more than %d TenantQoS",
+				 LIMIT_TENANTS);
 	return 0;
 }
 
@@ -134,7 +132,9 @@ static int apply(struct cluster *cluster, const struct tenant_facts *facts, stru
 		    str_equal(intern_str(cluster->intern, record->uid), facts->uid))
 			return 0;
 	}
-	if (check(cluster, facts, tenant, err) < 0)
+	if (facts->uid.len > LIMIT_NAME)
+		return error_set(err, ERROR_LIMIT, "its uid is too long");
+	if (check_room(cluster, facts->name, err) < 0)
 		return -1;
 	buf_reset(&cluster->scratch);
 	buf_reset(&cluster->scratch_selector);
@@ -238,6 +238,8 @@ static int apply_binding(struct cluster *cluster, const struct binding_facts *fa
 	if (cluster->scratch.overflowed)
 		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_WATCH_FRAME);
 	binding = binding_find(cluster, facts->name);
+	if (binding == TABLE_NONE && check_room(cluster, of, err) < 0)
+		return -1;
 	if (binding == TABLE_NONE)
 		binding = binding_add(cluster, which, of);
 	record = binding_at(cluster, binding);

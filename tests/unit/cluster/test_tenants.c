@@ -277,6 +277,30 @@ static void test_unreadable_ones_stay_as_they_were(void **state)
 	assert_int_equal(stats.unreadable[CLUSTER_NAMESPACES], 1);
 }
 
+static void test_there_is_room_for_so_many(void **state)
+{
+	struct cluster *c = *state;
+	struct binding_facts binding = {.name = STR("gpuqos-tenant-b"), .uid = STR("b")};
+	struct tenant_facts t = tenant_of("t", 1, &is_ml);
+	struct error err = {0};
+	char name[32];
+
+	for (int i = 0; i < LIMIT_TENANTS; i++) {
+		snprintf(name, sizeof(name), "t%d", i);
+		tell_tenant(c, name, 1, NULL);
+	}
+	assert_int_equal(cluster_apply_tenant(c, &t, &err), -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+	assert_string_equal(err.message, "TenantQoS t: there are more than 10000 TenantQoS");
+	assert_int_equal(cluster_apply_binding(c, &binding, &err), -1);
+	tell_tenant(c, "t7", 2, &is_ml);
+	cluster_delete(c, CLUSTER_TENANTS, STR_NONE, STR("t7"));
+	assert_int_equal(cluster_apply_tenant(c, &t, &err), -1); /* it is still to be looked at */
+	while (cluster_take_dirty_tenant(c, &(uint32_t){0}))
+		;
+	assert_int_equal(cluster_apply_tenant(c, &t, &err), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
@@ -291,6 +315,7 @@ int main(void)
 		CASE(a_new_uid_marks_every_member),
 		CASE(bindings_are_found_by_their_tenant_and_outlive_it),
 		CASE(an_older_version_is_ignored),
+		CASE(there_is_room_for_so_many),
 		CASE(unreadable_ones_stay_as_they_were),
 	};
 
