@@ -30,7 +30,7 @@ uint32_t handle_of(struct cluster *c, const char *namespace);
 void assert_takes(struct cluster *c, const char *expected);
 /* A NULL @expected: nobody's. */
 void assert_tenant(struct cluster *c, const char *namespace, const char *expected);
-struct tenant_lookup look_at(struct cluster *c, const char *tenant, struct arena *arena);
+struct tenant_lookup look_at(struct cluster *c, const char *name, struct arena *arena);
 const struct tenant_member *member_of(const struct tenant_lookup *lookup, const char *name);
 
 #endif
