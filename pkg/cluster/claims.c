@@ -126,7 +126,7 @@ static struct cost device_cost(const struct cluster *cluster, const struct claim
 	if (!class)
 		return cost;
 	if (cost.unit == AMOUNT_UNKNOWN)
-		cost.unit = part_price(cluster, class->row, kind->product);
+		cost.unit = part_price(cluster, class->row, PRODUCT_ANY);
 	cost.row = price_find(&list, class->row, kind->product);
 	return cost;
 }

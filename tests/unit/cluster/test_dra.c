@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Claims, slices and classes, case by case: what a device costs, and who is charged for it. */
+/*
+ * Claims, slices and classes, case by case: what a device costs, and who is charged for it.
+ *
+ * size: every case is made of the same few objects
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
