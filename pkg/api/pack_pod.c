@@ -97,6 +97,16 @@ static void ask_sources(const struct wishes *wishes, struct source_request *requ
 							    request->amounts.rows[i].count));
 }
 
+/* No name without a domain is a GPU: most containers ask for cpu and memory alone. */
+static bool has_domains(const struct wire_list *pairs)
+{
+	wire_for_each(const struct wire_pair, pair, *pairs) {
+		if (!str_empty(pair->key) && memchr(pair->key.data, '/', pair->key.len))
+			return true;
+	}
+	return false;
+}
+
 static int pack_asks(struct pod_pack *pod, const struct wishes *wishes,
 		     struct source_asks *ret_asks)
 {
@@ -118,7 +128,7 @@ static int pack_container(struct pod_pack *pod, const struct wire_container *wir
 {
 	const struct wishes wishes = {&wire->resources.limits, &wire->resources.requests};
 
-	if (wishes.under->len == 0 && wishes.over->len == 0)
+	if (!has_domains(wishes.under) && !has_domains(wishes.over))
 		return 0;
 	if (pack_asks(pod, &wishes, ret_asks) < 0)
 		return error_wrap(pod->pack.err, "container %.*s", STR_ARGS(wire->name));

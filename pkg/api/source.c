@@ -22,26 +22,33 @@ int source_asks_init(struct source_asks *asks, size_t capacity, const struct pac
 	return asks->asks ? 0 : pack_no_memory(pack);
 }
 
+/* The first place whose ask does not come before @ask. */
+static size_t place_of(const struct source_asks *asks, const struct device_ask *ask)
+{
+	size_t place = 0;
+
+	while (place < asks->len && device_ask_compare(&asks->asks[place], ask) < 0)
+		place++;
+	return place;
+}
+
 void source_ask(struct source_asks *asks, struct device_ask ask)
 {
-	size_t place = asks->len;
-	struct device_ask *same;
+	size_t place = place_of(asks, &ask);
+	struct device_ask *at;
 
 	if (ask.count <= 0)
 		return;
-	while (place > 0 && device_ask_compare(&asks->asks[place - 1], &ask) > 0)
-		place--;
-	same = place > 0 ? &asks->asks[place - 1] : NULL;
-	if (same && device_ask_compare(same, &ask) == 0) {
-		same->count = saturating_add(same->count, ask.count);
-		same->devices = saturating_add(same->devices, ask.devices);
+	assert(asks->asks && asks->len <= asks->capacity);
+	at = &asks->asks[place];
+	if (place < asks->len && device_ask_compare(at, &ask) == 0) {
+		at->count = saturating_add(at->count, ask.count);
+		at->devices = saturating_add(at->devices, ask.devices);
 		return;
 	}
 	assert(asks->len < asks->capacity);
-	if (asks->len > place)
-		memmove(&asks->asks[place + 1], &asks->asks[place],
-			(asks->len - place) * sizeof(*asks->asks));
-	asks->asks[place] = ask;
+	memmove(at + 1, at, (asks->len - place) * sizeof(*at));
+	*at = ask;
 	asks->len++;
 }
 

@@ -17,7 +17,7 @@
 #define PODS_PER_NAMESPACE 4
 #define NODES              50
 
-static const struct resource_amount one_card = {{"nvidia.com/gpu", 14}, 1};
+static const struct device_ask one_card = {.resource = {"nvidia.com/gpu", 14}, .count = 1};
 static const struct container_facts container = {CONTAINER_NORMAL, &one_card, 1};
 
 static void check(int result, const struct error *err)
