@@ -1,0 +1,158 @@
+"""What DRA costs a namespace: claims and extended resources as the real scheduler allocates them,
+from slices as drivers publish them."""
+
+import pytest
+
+import dra
+from cluster import NotYet, quantity, wait_for
+from gpus import GIB, MIB, Namespace, quota
+
+H100, SLICE = 81559 * MIB, 4864 * MIB
+CLAIMS = dra.API + "/namespaces/{}/resourceclaims"
+
+
+def publish(cluster, node, devices, sets=(), generation=1):
+    for item in dra.slices(node, devices, sets, generation=generation):
+        cluster.api("POST", f"{dra.API}/resourceslices", item).ok()
+
+
+@pytest.fixture(scope="module")
+def devices(world):
+    """Four nodes: two H100, two MIG slices of an A100, an A100 that is cut when asked, an H100
+    that claims share. No device plugin is there."""
+    cluster = world.cluster
+    for item in cluster.get("/api/v1/nodes")["items"]:
+        cluster.api("DELETE", f"/api/v1/nodes/{item['metadata']['name']}").ok()
+    cluster.nodes("cpu=4")
+    publish(cluster, "cpu-0", [dra.whole(0), dra.whole(1)])
+    publish(cluster, "cpu-1", [dra.partition(0, "1g.5gb", 0), dra.partition(0, "3g.20gb", 4)])
+    parts, counters = dra.dynamic(0)
+    publish(cluster, "cpu-2", parts, [counters])
+    publish(cluster, "cpu-3", [dra.shared(0)])
+    for item in dra.classes():
+        cluster.api("POST", f"{dra.API}/deviceclasses", item).ok()
+    yield cluster
+    for kind in ("resourceslices", "deviceclasses"):
+        for item in cluster.get(f"{dra.API}/{kind}")["items"]:
+            cluster.api("DELETE", f"{dra.API}/{kind}/{item['metadata']['name']}").ok()
+
+
+@pytest.fixture
+def team(devices, running):
+    """A namespace whose quota has room for everything, and which admits what it likes."""
+    made = Namespace.make(devices)
+    devices.api("POST", made.quotas, quota("2Ti")).ok()
+    made.wait_condition("Ready", "True", "Enforced")
+    yield made
+    made.remove()
+
+
+def create(team, *items):
+    for item in items:
+        path = team.pods if item["kind"] == "Pod" else f"{dra.API}/namespaces/{team.name}/{item['kind'].lower()}s"
+        wait_for(lambda: team.cluster.api("POST", path, item).ok(), f"{item['metadata']['name']} is admitted")
+
+
+def wait_used(team, used, live=None, pods=None):
+    def counted():
+        status = team.quota()["status"]
+        got = [quantity(status["used"]), quantity(status["live"]), status["pods"]]
+        wanted = [used, got[1] if live is None else live, got[2] if pods is None else pods]
+        return got == wanted or NotYet([amount / MIB for amount in got[:2]] + got[2:])
+    wait_for(counted, f"{used / MIB} MiB are used, {'any' if live is None else live / MIB} live")
+
+
+def on(node):
+    return {"nodeSelector": {"kubernetes.io/hostname": node}}
+
+
+def test_a_claim_costs_the_dearest_until_it_is_allocated(team):
+    create(team, dra.claim("cards", dra.exactly("r", "whole.example.com", 2)))
+    wait_used(team, 2 * H100, 0, 0)
+    create(team, dra.claim("slice", dra.exactly("r", "mig.nvidia.com")))
+    wait_used(team, 2 * H100 + 40192 * MIB, 0)
+    create(team, dra.pod("p", "slice", **on("cpu-1")))
+    wait_used(team, 2 * H100 + SLICE, SLICE)
+    create(team, dra.pod("q", "cards", **on("cpu-0")))
+    wait_used(team, 2 * H100 + SLICE, 2 * H100 + SLICE)
+    team.cluster.api("DELETE", f"{team.pods}/q?gracePeriodSeconds=0").ok()
+    team.cluster.api("DELETE", CLAIMS.format(team.name) + "/cards").ok()
+    wait_used(team, SLICE, SLICE)
+
+
+def test_a_claim_that_pods_share_costs_once(team):
+    create(team, dra.claim("one", dra.exactly("r", "whole.example.com")),
+           *[dra.pod(f"p{i}", "one", **on("cpu-0")) for i in range(3)])
+    wait_used(team, H100, H100)
+    for i in range(3):
+        team.delete_pod(f"p{i}", force=True)
+    team.wait_pods(0)
+    # There it still is, allocated or not.
+    wait_used(team, H100)
+
+
+def test_the_first_available_costs_the_dearest_and_then_what_it_got(team):
+    create(team, dra.claim("any", dra.first_of("r", ("whole.example.com", 9), ("mig.nvidia.com", 1))))
+    wait_used(team, 9 * H100, 0)
+    create(team, dra.pod("p", "any", **on("cpu-1")))
+    wait_used(team, SLICE, SLICE)
+
+
+def test_a_part_of_a_shared_card_costs_the_part(team):
+    quarter = dra.exactly("r", "whole.example.com", capacity={"requests": {"memory": "20Gi"}})
+    create(team, dra.claim("part", quarter))
+    wait_used(team, H100, 0)
+    create(team, dra.pod("p", "part", **on("cpu-3")))
+    wait_used(team, 20 * GIB, 20 * GIB)
+
+
+def test_a_card_that_is_cut_when_asked_costs_the_slice(team):
+    create(team, dra.template("slices", dra.exactly("r", "mig.nvidia.com", selectors=[
+        {"cel": {"expression": "device.attributes['gpu.nvidia.com'].profile == '1g.5gb'"}}])),
+        dra.pod("p", "template/slices", **on("cpu-2")), dra.pod("q", "template/slices", **on("cpu-2")))
+    wait_used(team, 2 * SLICE, 2 * SLICE)
+
+
+def test_administrative_access_costs_nothing(team):
+    label = {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}
+    team.cluster.api("PATCH", team.path, label).ok()
+    create(team, dra.claim("look", dra.exactly("r", "whole.example.com", adminAccess=True)),
+           dra.claim("slice", dra.exactly("r", "mig.nvidia.com")), dra.pod("p", "look", **on("cpu-0")))
+    wait_used(team, 40192 * MIB, 0)
+
+
+def test_an_extended_resource_costs_once_whoever_claims_it(team):
+    create(team, dra.pod("p", extended=[("nvidia.com/gpu", 1)], **on("cpu-0")))
+
+    def named():
+        status = team.cluster.get(f"{team.pods}/p")["status"]
+        return status.get("extendedResourceClaimStatus") or NotYet(status)
+    made = wait_for(named, "the scheduler made a claim for the pod")["resourceClaimName"]
+    wait_used(team, H100, H100, 1)
+    item = team.cluster.get(CLAIMS.format(team.name) + f"/{made}")
+    # Whoever copies it has a claim of its own.
+    forged = {"apiVersion": item["apiVersion"], "kind": item["kind"], "spec": item["spec"], "metadata": {
+        "name": "forged", **{key: item["metadata"][key] for key in ("annotations", "ownerReferences")}}}
+    create(team, forged)
+    wait_used(team, 2 * H100, H100, 1)
+    team.delete_pod("p", force=True)
+    wait_used(team, 0, 0, 0)
+
+
+def test_a_pool_that_changes_is_read_when_it_is_whole(team):
+    cluster = team.cluster
+    create(team, dra.claim("card", dra.exactly("r", "whole.example.com")), dra.pod("p", "card", **on("cpu-0")))
+    wait_used(team, H100, H100)
+    path = f"{dra.API}/resourceslices/cpu-0-{dra.DRIVER}-0"
+    item = cluster.get(path)
+    bigger = item["spec"]["devices"]
+    for device in bigger:
+        device["capacity"]["memory"]["value"] = "94Gi"
+    pool = item["spec"]["pool"]
+    cluster.api("PATCH", path, {"spec": {"devices": bigger, "pool": pool | {"generation": 2, "resourceSliceCount": 1}}}).ok()
+    wait_used(team, 94 * GIB, 94 * GIB)
+    cluster.api("DELETE", path).ok()
+    # The device is unknown now: the dearest of its class that is left.
+    wait_used(team, H100, H100)
+    publish(cluster, "cpu-0", [dra.whole(0), dra.whole(1)], generation=3)
+    wait_used(team, H100, H100)
