@@ -181,6 +181,8 @@ static void read_expression(struct str expression, int parentheses, struct class
 		struct str term, inside;
 
 		cut = cut_term(expression, &term, &expression);
+		if (cut == CUT_NOT_READ)
+			return;
 		term = trim(term);
 		if (is_wrapped(term, &inside))
 			read_expression(inside, parentheses + 1, facts);

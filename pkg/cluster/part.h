@@ -25,9 +25,8 @@ struct part {
 };
 
 /* No claim has as many requests or devices. */
-_Static_assert(LIMIT_RESOURCES_PER_POD >= LIMIT_REQUESTS_PER_CLAIM &&
-		       LIMIT_RESOURCES_PER_POD >= LIMIT_CLAIM_DEVICES,
-	       "a part has room for a claim");
+_Static_assert(LIMIT_RESOURCES_PER_POD >= LIMIT_REQUESTS_PER_CLAIM, "room for its requests");
+_Static_assert(LIMIT_RESOURCES_PER_POD >= LIMIT_CLAIM_DEVICES, "room for its devices");
 
 /*
  * @count units of @unit bytes each, AMOUNT_UNKNOWN for a price that nobody knows, counted under
