@@ -268,7 +268,7 @@ static uint32_t claim_add(struct cluster *cluster, const struct claim_facts *fac
 
 	record->namespace = ns;
 	record->name = intern_ref(cluster->intern, facts->name);
-	record->first_ask = record->first_result = TABLE_NONE;
+	record->first_ask = record->first_result = record->eviction = TABLE_NONE;
 	map_insert(&cluster->dra.claims_by_name,
 		   key_hash(cluster, (struct claim_key){ns, record->name}), claim);
 	link_to_namespace(cluster, claim);
@@ -324,6 +324,7 @@ void claim_remove(struct cluster *cluster, uint32_t claim)
 
 	ledger_remove_claim(cluster, claim);
 	cluster_mark_dirty(cluster, key.namespace);
+	eviction_forget(cluster, &record->eviction);
 	drop_asks(cluster, record);
 	drop_results(cluster, record);
 	unlink_from_namespace(cluster, claim);
@@ -539,7 +540,10 @@ static int apply(struct cluster *cluster, const struct claim_facts *facts, struc
 	if (!added && is_same(cluster, record, facts))
 		return 0;
 	ledger_remove_claim(cluster, claim);
+	if (!uid_equal(record->uid, uid))
+		eviction_forget(cluster, &record->eviction);
 	record->uid = uid;
+	record->created_s = real_seconds(facts->created_us);
 	set_owner(cluster, record, facts);
 	set_contents(cluster, claim, facts);
 	ledger_add_claim(cluster, claim);

@@ -33,9 +33,9 @@ struct device_kind {
 	bool shared;
 };
 
-/* What a device is as one of a class; next: of the same device kind. */
+/* What a device is as one of a class; kind: of the offer; next: of the same device kind. */
 struct class_offer {
-	uint32_t class, kind, next; /* kind: of the offer */
+	uint32_t class, kind, next;
 };
 
 /* Exists while a slice is in it, or a claim has a device of it. */
@@ -68,9 +68,9 @@ struct device_claim_record {
 	struct uid uid, owner; /* owner: of the controlling pod; zero: none */
 	int64_t charge;        /* bytes, as added to the namespace's sums */
 	uint32_t namespace, name, owner_name;
-	uint32_t namespace_next, namespace_prev;
-	uint32_t first_ask, first_result;
-	uint32_t out_next, epoch;
+	uint32_t namespace_next, namespace_prev, first_ask, first_result;
+	uint32_t out_next, epoch, created_s; /* real */
+	uint32_t eviction;                   /* of its pod */
 	bool allocated, has_owner;
 	bool out; /* taken out of the sums while devices change */
 };

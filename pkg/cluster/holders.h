@@ -50,7 +50,11 @@ struct holders {
 };
 
 /*
- * All that are charged to the namespace. One whose eviction is under way counts as terminating.
+ * All that are charged to the namespace: pods, and ResourceClaims. A pod's claim is an entry of its
+ * own, with the pod's name and uid; one that is no pod's is named itself, and blocked, since nobody
+ * evicts claims. One whose eviction is under way counts as terminating. A namespace that is not
+ * known has none.
+ *
  * @now_us: monotonic. False when the arena is full.
  */
 bool cluster_holders(const struct cluster *cluster, uint32_t namespace, int64_t now_us,

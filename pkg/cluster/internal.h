@@ -3,6 +3,7 @@
 #ifndef GPUQOS_CLUSTER_INTERNAL_H
 #define GPUQOS_CLUSTER_INTERNAL_H
 
+#include "base/clock.h"
 #include "cluster/records.h"
 #include "quota/price.h"
 
@@ -143,15 +144,6 @@ void prices_outdate(struct cluster *cluster);
 /* Takes an entry out of, and puts it into, the sums of its namespace, where these are current. */
 void ledger_remove(struct cluster *cluster, uint32_t pod);
 void ledger_add(struct cluster *cluster, uint32_t pod);
-/* What a pod is counted under: rows of the price list, each once; at most LIMIT_RESOURCES_PER_POD.
- */
-struct pod_row {
-	uint32_t row;
-	int64_t count;
-};
-
-size_t ledger_rows(const struct cluster *cluster, const struct pod_record *pod,
-		   struct pod_row *ret_rows);
 /* Adds a namespace up anew where prices have changed since. */
 void ledger_refresh(struct cluster *cluster, uint32_t namespace);
 void ledger_forget(struct cluster *cluster, struct namespace_record *namespace);
@@ -192,8 +184,16 @@ void membership_end(struct cluster *cluster, uint32_t tenant);
 
 /* Marks a pod's namespace where the pod may come to be released, or be charged again. */
 void release_concerns(struct cluster *cluster, const struct pod_record *pod);
-/* Of a pod that is seen to go, or is another. */
-void eviction_forget(struct cluster *cluster, struct pod_record *pod);
+/* Of a pod that is seen to go, or is another; sets it to TABLE_NONE. */
+void eviction_forget(struct cluster *cluster, uint32_t *eviction);
+
+/* What is kept of a moment in real time. */
+static inline uint32_t real_seconds(int64_t us)
+{
+	int64_t s = us / USEC_PER_SEC;
+
+	return s < 0 ? 0 : (uint32_t)MIN(s, (int64_t)UINT32_MAX);
+}
 
 static inline bool pod_finished(const struct pod_record *pod)
 {

@@ -134,14 +134,9 @@ static struct part part_of(const struct cluster *cluster, const struct pod_recor
 	return part;
 }
 
-size_t ledger_rows(const struct cluster *cluster, const struct pod_record *pod,
-		   struct pod_row *ret_rows)
+void pod_part(const struct cluster *cluster, const struct pod_record *pod, struct part *ret_part)
 {
-	struct part part = part_of(cluster, pod);
-
-	for (size_t i = 0; i < part.n_rows; i++)
-		ret_rows[i] = (struct pod_row){part.rows[i].row, part.rows[i].count};
-	return part.n_rows;
+	*ret_part = part_of(cluster, pod);
 }
 
 /* --- sums */

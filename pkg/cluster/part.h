@@ -38,6 +38,9 @@ int64_t part_add(const struct cluster *cluster, struct part *part, const struct 
 /* Of one unit, by the price list, else by its name. @product may be PRODUCT_ANY. */
 int64_t part_price(const struct cluster *cluster, uint32_t resource, uint32_t product);
 
+/* --- ledger.c */
+void pod_part(const struct cluster *cluster, const struct pod_record *pod, struct part *ret_part);
+
 /* --- claims.c */
 void claim_part(const struct cluster *cluster, uint32_t claim, struct part *ret_part);
 

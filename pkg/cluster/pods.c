@@ -167,7 +167,7 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 	struct pod_key key = {record->namespace, record->name};
 	struct carried carried = carried_take(cluster, record, INTERN_EMPTY);
 
-	eviction_forget(cluster, record);
+	eviction_forget(cluster, &record->eviction);
 	count_terminating(cluster, record, -1);
 	if (!pod_finished(record)) {
 		ledger_remove(cluster, pod);
@@ -234,13 +234,6 @@ static void entry_set(struct cluster *cluster, uint32_t pod, const struct entry 
 	record->vector = entry->vector;
 }
 
-static uint32_t seconds(int64_t us)
-{
-	int64_t s = us / USEC_PER_SEC;
-
-	return s < 0 ? 0 : (uint32_t)MIN(s, (int64_t)UINT32_MAX);
-}
-
 /* "Deployment/chat" for its ReplicaSet "chat-5f9c7"; empty for none, or names out of all bounds. */
 static uint32_t owner_of(struct cluster *cluster, const struct pod_facts *facts)
 {
@@ -272,8 +265,8 @@ static void describe(struct cluster *cluster, struct pod_record *record,
 	record->owner = owner;
 	record->uid = uid_from(&cluster->key, facts->uid);
 	record->resource_version = facts->resource_version;
-	record->created_s = seconds(facts->created_us);
-	record->deletion_s = seconds(facts->deletion_us);
+	record->created_s = real_seconds(facts->created_us);
+	record->deletion_s = real_seconds(facts->deletion_us);
 	record->terminating = facts->terminating;
 	record->annotated = facts->annotated || (record->annotated && same);
 	record->epoch = cluster->epochs[CLUSTER_PODS];
@@ -297,7 +290,7 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 		entry_set(cluster, pod, entry);
 	}
 	if (other || facts->terminating)
-		eviction_forget(cluster, record);
+		eviction_forget(cluster, &record->eviction);
 	count_terminating(cluster, record, -1);
 	describe(cluster, record, facts);
 	record->phase = (uint8_t)facts->phase;

@@ -447,6 +447,79 @@ static void test_an_eviction_goes_with_its_pod(void **state)
 	assert_int_equal(c->evictions.count, 0);
 }
 
+/* --- claims */
+
+/* A claim for one card; @owner: the pod whose it is, or NULL. */
+static void apply_claim(struct cluster *c, const char *name, const char *uid, const char *owner)
+{
+	const struct claim_choice choice = {STR("gpu"), 1};
+	const struct claim_request request = {&choice, 1, false};
+	struct claim_facts facts = {.namespace = STR("a"),
+				    .name = str_from(name),
+				    .uid = str_from(uid),
+				    .created_us = 9 * SECONDS,
+				    .owner_kind = STR("Pod"),
+				    .owner_name = str_from(owner),
+				    .owner_uid = owner ? STR(UID_A) : STR_NONE,
+				    .requests = &request,
+				    .n_requests = 1};
+
+	assert_int_equal(cluster_apply_claim(c, &facts, NULL), 0);
+}
+
+static void apply_class(struct cluster *c)
+{
+	struct class_facts facts = {.name = STR("gpu"),
+				    .uid = STR("gpu"),
+				    .driver = STR("gpu.nvidia.com"),
+				    .extended_resource = STR("nvidia.com/gpu")};
+
+	assert_int_equal(cluster_apply_class(c, &facts, NULL), 0);
+}
+
+static void test_a_pod_s_claim_is_held_by_the_pod(void **state)
+{
+	struct cluster *c = *state;
+	struct quota_holder holder;
+
+	apply_node(c, NODE_READY);
+	apply_class(c);
+	apply_claim(c, "p-gpu", "c", "p");
+	cluster_refresh(c, cluster_namespace_find(c, STR("a")));
+	holder = only(c, 0, TIME_NEVER);
+	assert_true(str_equal(holder.name, STR("p")));
+	assert_int_equal(holder.charge, 80 * GIB);
+	assert_int_equal(holder.gpus, 1);
+	assert_int_equal(holder.created_us, 9 * SECONDS);
+	assert_null(holder.blocked);
+	drain(c);
+	note(c, UID_A, EVICTION_ISSUED, 0);
+	assert_int_equal(drain(c), 1);
+	assert_true(only(c, 1, EVICTION_SHOWN_US).terminating);
+	apply_claim(c, "p-gpu", "c", "p");
+	assert_true(only(c, 1, EVICTION_SHOWN_US).terminating);
+	apply_claim(c, "p-gpu", "another", "p");
+	assert_false(only(c, 1, TIME_NEVER).terminating);
+	note(c, UID_A, EVICTION_BUDGET, 0);
+	cluster_delete(c, CLUSTER_CLAIMS, STR("a"), STR("p-gpu"));
+	assert_int_equal(c->evictions.count, 0);
+}
+
+static void test_a_claim_of_nobody_is_not_evicted(void **state)
+{
+	struct cluster *c = *state;
+	struct quota_holder holder;
+
+	apply_node(c, NODE_READY);
+	apply_class(c);
+	apply_claim(c, "shared", UID_B, NULL);
+	cluster_refresh(c, cluster_namespace_find(c, STR("a")));
+	holder = only(c, 0, TIME_NEVER);
+	assert_true(str_equal(holder.name, STR("shared")));
+	assert_true(str_equal(holder.owner_kind, STR("ResourceClaim")));
+	assert_non_null(strstr(holder.blocked, "ResourceClaim"));
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
@@ -464,6 +537,8 @@ int main(void)
 		CASE(an_eviction_counts_until_the_watch_shows_it),
 		CASE(a_refusal_blocks_for_longer_each_time),
 		CASE(an_eviction_goes_with_its_pod),
+		CASE(a_pod_s_claim_is_held_by_the_pod),
+		CASE(a_claim_of_nobody_is_not_evicted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
