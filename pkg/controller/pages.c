@@ -7,6 +7,8 @@
 #include "cluster/read.h"
 #include "cluster/tenants.h"
 
+#define DISAGREEING_NODES_MOST 256
+
 /* What a page shows, read once: to count the objects takes a walk over all of them. */
 struct numbers {
 	struct cluster_stats cache;
@@ -244,6 +246,30 @@ static void write_unlabelled(const struct pages_view *view, struct buf *page)
 	}
 }
 
+/* By how much, so that a rule can tell memory scaling from a wrong label. Few disagree, and if not
+ * a list of so many is enough to act on. */
+static void write_disagreements(const struct pages_view *view, struct buf *page)
+{
+	static const char name[] = "gpuqos_node_memory_disagreement_bytes";
+	const struct cluster *cluster = view->cluster;
+	struct node_disagreement found;
+	size_t n = 0;
+
+	metrics_write_family(page, name, "gauge",
+			     "What another source tells of one unit's memory, less what counts.");
+	for (uint32_t i = cluster_node_next(cluster, 0);
+	     i != TABLE_NONE && n < DISAGREEING_NODES_MOST; i = cluster_node_next(cluster, i + 1)) {
+		if (!cluster_node_disagreement(cluster, i, &found))
+			continue;
+		const struct metric_label labels[] = {{"node", cluster_node_name(cluster, i)},
+						      {"resource", found.resource}};
+
+		metrics_write_sample(page, name, labels, ARRAY_SIZE(labels),
+				     (double)(found.other_memory - found.memory));
+		n++;
+	}
+}
+
 void pages_write_metrics(const struct pages_view *view, struct buf *page)
 {
 	struct metric_label identity = {"identity", str_from(view->identity)};
@@ -253,6 +279,7 @@ void pages_write_metrics(const struct pages_view *view, struct buf *page)
 	write_quotas(view, page);
 	write_tenants(view, page);
 	write_unlabelled(view, page);
+	write_disagreements(view, page);
 	write_single(page, "gpuqos_cache_shared_bytes", "gauge",
 		     "Bytes of strings and request vectors that records share.",
 		     (double)numbers.cache.shared_bytes);

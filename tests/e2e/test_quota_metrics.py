@@ -10,7 +10,7 @@ from controller import Controller
 from gpus import GPU, H100, UNIT, pod
 
 KINDS = {"pods", "nodes", "namespaces", "gpumemoryquotas", "resourcequotas", "limitranges", "tenantqos",
-         "validatingadmissionpolicybindings"}
+         "validatingadmissionpolicybindings", "resourceclaims", "resourceslices", "deviceclasses"}
 
 
 @pytest.fixture
