@@ -52,9 +52,8 @@ static bool used_changed(struct watcher *watcher, uint32_t namespace)
 	return true;
 }
 
-static void on_touched(void *context, uint32_t namespace)
+static void sample(struct watcher *watcher, uint32_t namespace)
 {
-	struct watcher *watcher = context;
 	uint64_t version = caches_seen_version(watcher->caches, CLUSTER_PODS);
 
 	if (!used_changed(watcher, namespace) || version < VERSION_BASE)
@@ -62,6 +61,15 @@ static void on_touched(void *context, uint32_t namespace)
 	mem_grow((void **)&watcher->samples, &watcher->samples_capacity, watcher->n_samples + 1,
 		 sizeof(*watcher->samples));
 	watcher->samples[watcher->n_samples++] = monotonic_us() - (int64_t)(version - VERSION_BASE);
+}
+
+static void on_touched(void *context)
+{
+	struct watcher *watcher = context;
+	uint32_t namespace;
+
+	while (cluster_take_dirty(watcher->cluster, &namespace))
+		sample(watcher, namespace);
 }
 
 static void on_synced(void *context)
