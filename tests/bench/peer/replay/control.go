@@ -26,11 +26,16 @@ const placeholder = "1000000000000000"
 //	          sends N events of pods, R a second (0: as fast as they are read), and answers when all
 //	          are sent. touch: MODIFIED, the pod as it was; churn: DELETED, then ADDED again. Pods
 //	          are filled up to B bytes, 0: as recorded
+//	/ceiling?gpuMemory=Q
+//	          the TenantQoS that has all namespaces gets this ceiling
 //	/stats    counters as JSON
 func (s *server) control() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/release", func(w http.ResponseWriter, r *http.Request) { s.gate.open() })
 	mux.HandleFunc("/pump", s.pump)
+	mux.HandleFunc("/ceiling", func(w http.ResponseWriter, r *http.Request) {
+		s.store.setCeiling(r.URL.Query().Get("gpuMemory"))
+	})
 	mux.HandleFunc("/stats", func(w http.ResponseWriter, r *http.Request) {
 		s.store.mutex.Lock()
 		defer s.store.mutex.Unlock()

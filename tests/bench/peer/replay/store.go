@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -52,7 +53,10 @@ var kinds = map[string]struct {
 	"limitranges":     {"v1", "LimitRange", func() frames.Message { return &corev1.LimitRange{} }},
 	"leases":          {"coordination.k8s.io/v1", "Lease", func() frames.Message { return &coordinationv1.Lease{} }},
 	"gpumemoryquotas": {"gpuqos.io/v1alpha1", "GpuMemoryQuota", nil},
+	"tenantqos":       {"gpuqos.io/v1alpha1", "TenantQoS", nil},
 	"events":          {"events.k8s.io/v1", "Event", nil},
+	"validatingadmissionpolicybindings": {"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding",
+		func() frames.Message { return &admissionv1.ValidatingAdmissionPolicyBinding{} }},
 }
 
 type object = map[string]any
@@ -82,12 +86,24 @@ func newStore() *store {
 
 func (s *store) seedNamespace(name string, quota bool) {
 	at := address{resource: "namespaces", name: name}
-	s.put(at, object{"metadata": object{"labels": object{"kubernetes.io/metadata.name": name, "gpuqos.io/managed": "true"}},
+	s.put(at, object{"metadata": object{"labels": object{"kubernetes.io/metadata.name": name, "team": "all",
+		"gpuqos.io/managed": "true"}},
 		"status": object{"phase": "Active"}})
 	if quota {
 		s.put(address{namespace: name, resource: "gpumemoryquotas", name: "team"},
 			object{"spec": object{"gpuMemory": "64Ti"}, "metadata": object{"generation": 1}})
 	}
+}
+
+// setCeiling makes the TenantQoS that has all namespaces, or changes its ceiling.
+func (s *store) setCeiling(gpuMemory string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	spec := object{"tier": "Training", "ceiling": object{"gpuMemory": gpuMemory},
+		"namespaceSelector": object{"matchLabels": object{"team": "all"}}}
+	old := s.objects["tenantqos"]["/all"]
+	meta := object{"generation": float64(s.version)}
+	s.put(address{resource: "tenantqos", name: "all"}, merged(old, object{"spec": spec, "metadata": meta}))
 }
 
 // child is the object at a key, as a copy that may be changed: what was sent once is never changed.
