@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 
 /* Sets in flight: enough to hide latency, few enough to leave a small API server room. */
-#define PARALLEL_SETS   16
+#define PARALLEL_SETS   32
 #define BACKOFF_BASE_US (5 * USEC_PER_MSEC)
 #define BACKOFF_CAP_US  (60 * USEC_PER_SEC)
 #define BACKOFF_JITTER  0.2

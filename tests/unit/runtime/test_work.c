@@ -12,7 +12,7 @@
 #include "lib/fake_kube.h"
 #include "runtime/work.h"
 
-#define KEYS 64
+#define KEYS 40
 
 struct world {
 	struct fake_kube_world kube;
@@ -341,9 +341,9 @@ static void a_bounded_number_of_sets_is_in_flight(void **state)
 	for (uint32_t key = 0; key < KEYS; key++)
 		work_add(w->work, key);
 	settle(w);
-	assert_int_equal(fake_kube_open(w->kube.client), 16);
+	assert_int_equal(fake_kube_open(w->kube.client), 32);
 	while (fake_kube_open(w->kube.client)) {
-		assert_true(fake_kube_open(w->kube.client) <= 16);
+		assert_true(fake_kube_open(w->kube.client) <= 32);
 		fake_kube_answer(fake_kube_first(w->kube.client), "{}");
 		settle(w);
 	}
