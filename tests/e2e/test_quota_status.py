@@ -30,7 +30,8 @@ def test_a_quota_becomes_enforced_and_its_status_adds_up(namespace):
     assert status["observedGeneration"] == seen["metadata"]["generation"] == 1
     assert (status["effective"], status["used"], status["live"], status["usedPercent"]) == ("320Gi", "0", "0", 0)
     assert {c["type"]: c["status"] for c in status["conditions"]} == {
-        "Ready": "True", "Accepted": "True", "Exceeded": "False", "Throttled": "False", "Drifted": "False"}
+        "Ready": "True", "Accepted": "True", "Exceeded": "False", "Throttled": "False", "Drifted": "False",
+        "Priced": "True"}
     assert all(c["reason"] and c["message"] and c["lastTransitionTime"] and c["observedGeneration"] == 1
                for c in status["conditions"])
     rows = {(r["name"], r["product"]): r for r in status["resources"]}
