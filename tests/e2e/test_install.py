@@ -64,12 +64,15 @@ def test_the_samples_are_accepted(world, running, nodes):
     for namespace in made:
         world.cluster.api("POST", "/api/v1/namespaces", {"metadata": {"name": namespace.name}}).ok()
     try:
+        # In the order of their names, as kubectl takes them.
         world.cluster.kubectl("apply", "-f", str(CONFIG / "samples"))
         for namespace in made:
             assert condition(namespace.wait_enforced(), "Accepted")["status"] == "True"
     finally:
         for namespace in made:
             namespace.remove()
+        world.cluster.kubectl("delete", "--ignore-not-found", "--wait=false", "-f", str(CONFIG / "samples" / "tenant.yaml"),
+                              "-f", str(CONFIG / "samples" / "tenant-admin.yaml"))
 
 
 # --- taken apart
