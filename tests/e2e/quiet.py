@@ -10,6 +10,7 @@ import time
 from cluster import ROOT, TOOLS, Cluster, NotYet, wait_for
 from controller import SYSTEM, USER, Controller, install
 from gpus import Namespace, condition, pod
+from published import BINDINGS, binding
 
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 RENEWALS = 10  # one every two seconds
@@ -43,6 +44,13 @@ def play_policies_first(cluster):
         return answer if answer.status != 201 else NotYet(answer)
     seen = {"managed": wait_for(refused, "the policy acts")}
     seen |= {"other": try_pod(other), "kube-system": try_pod(Namespace(cluster, "kube-system"))}
+    # What looks at the labels of namespaces looks at all of them, and must not stop them.
+    left_over = binding("gpuqos-tenant-labels", "nobody", objectSelector={"matchLabels": {"team": "nobody"}})
+    cluster.api("POST", BINDINGS, left_over).ok()
+    item = {"metadata": {"name": "joins", "labels": {"team": "nobody"}}}
+    seen["a namespace"] = cluster.api("POST", "/api/v1/namespaces", item)
+    seen["other, with a binding left over"] = try_pod(other)
+    cluster.api("DELETE", f"{BINDINGS}/{left_over['metadata']['name']}").ok()
     # The way out, when nothing else is at hand.
     cluster.api("PATCH", managed.path, {"metadata": {"labels": {"gpuqos.io/managed": None}}}).ok()
 
