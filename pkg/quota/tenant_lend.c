@@ -20,13 +20,13 @@ struct sums {
 
 /* --- what each could do */
 
-static void look_at_borrower(struct tenant_party *p, int64_t borrowed, int64_t lent)
+static void look_at_borrower(struct tenant_party *p, int64_t borrowed)
 {
 	const struct tenant_member *m = p->member;
 	int64_t granted = p->grant->granted, reserve = MAX(m->reserve, 0);
 	int64_t room = saturating_sub(granted, MAX(m->used, 0));
 	int64_t holds = MAX(p->memory.held, m->effective);
-	bool may = m->asks && granted > 0 && lent == 0 && room < saturating_mul(reserve, 2);
+	bool may = m->asks && granted > 0 && room < saturating_mul(reserve, 2);
 	int64_t limit = may ? MAX(m->borrow_limit, 0) : 0;
 
 	p->stands = MIN(borrowed, MAX(saturating_sub(holds, granted), 0));
@@ -60,7 +60,7 @@ static void look(struct tenant_party *p)
 	int64_t borrowed = MAX(m->borrowed, 0), lent = MAX(m->lent, 0);
 	int64_t both = MIN(borrowed, lent); /* statuses of different times; it holds the same */
 
-	look_at_borrower(p, borrowed - both, lent - both);
+	look_at_borrower(p, borrowed - both);
 	look_at_donor(p, borrowed - both, lent - both);
 }
 

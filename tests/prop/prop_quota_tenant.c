@@ -202,6 +202,26 @@ static void check_books(const struct world *w)
 	assert_true(granted == w->sums.granted);
 }
 
+/* What is borrowed stays on the books while it is held, where the books were whole before. */
+static void check_nothing_is_forgotten(const struct world *w)
+{
+	wide lent = 0, borrowed = 0;
+
+	for (size_t i = 0; i < w->n_members; i++) {
+		const struct tenant_member *m = &w->members[i];
+
+		lent += MAX(m->lent - m->borrowed, 0);
+		borrowed += MAX(m->borrowed - m->lent, 0);
+	}
+	for (size_t i = 0; i < w->n_members && borrowed <= lent; i++) {
+		const struct tenant_member *m = &w->members[i];
+		const struct tenant_grant *g = &w->grants[i];
+		int64_t beyond = MAX(m->enforced, m->used) - g->granted;
+
+		assert_true(g->borrowed >= MIN(MAX(m->borrowed - m->lent, 0), beyond));
+	}
+}
+
 static void check_outcomes(const struct world *w)
 {
 	int64_t left = w->ceiling.bytes - w->sums.granted;
@@ -297,6 +317,7 @@ static void decide(struct world *w)
 	w->counted = (struct pair){(int64_t)held_before(w, false), (int64_t)held_before(w, true)};
 	check_ceiling(w);
 	check_books(w);
+	check_nothing_is_forgotten(w);
 	check_outcomes(w);
 	check_nobody_is_robbed(w);
 	check_order_means_nothing(w);
