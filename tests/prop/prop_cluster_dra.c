@@ -282,6 +282,14 @@ static struct device new_device(struct world *w)
 	};
 }
 
+static void change_devices(struct world *w, struct slice *slice)
+{
+	slice->n_devices = below(w, DEVICES + 1);
+	for (int k = 0; k < slice->n_devices; k++)
+		if (slice->devices[k].memory == 0 || !chance(w, 3))
+			slice->devices[k] = new_device(w);
+}
+
 static void change_slice(struct world *w, int i, bool deliver)
 {
 	struct slice *slice = &w->slices[i], old = *slice;
@@ -304,15 +312,8 @@ static void change_slice(struct world *w, int i, bool deliver)
 		slice->pool = below(w, POOLS);
 	slice->generation = below(w, 3);
 	slice->count = 1 + below(w, 2);
-	if (!chance(w, 3)) {
-		slice->n_devices = below(w, DEVICES + 1);
-		for (int k = 0; k < slice->n_devices; k++)
-			if (!chance(w, 3))
-				slice->devices[k] = new_device(w);
-		for (int k = 0; k < slice->n_devices; k++)
-			if (slice->devices[k].memory == 0)
-				slice->devices[k] = new_device(w);
-	}
+	if (!chance(w, 3))
+		change_devices(w, slice);
 	slice->version = ++w->counter;
 	if (!deliver)
 		return;

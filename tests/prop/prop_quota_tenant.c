@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* size: the world, what it holds to and what it comes to are one story. */
 /*
  * Tenants in a small world: the API server enforces late and in any order, writes are lost halfway,
  * the controller restarts from what statuses say, specs, ceilings and members change, pods come and
