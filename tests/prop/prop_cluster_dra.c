@@ -219,9 +219,9 @@ static void tell_pod(struct world *w, int ns, int i, const struct pod *pod)
 	struct name space = name_of("ns", ns), name = name_of("pod", i);
 	struct name uid = name_of("uid", (int64_t)pod->uid), node = name_of("node", pod->node);
 	struct name claim = name_of("claim", pod->claim);
-	struct name resource =
-		pod->class < 0 ? (struct name){"nvidia.com/gpu"}
-			       : name_of("deviceclass.resource.kubernetes.io/class", pod->class);
+	struct name card = {"nvidia.com/gpu"};
+	struct name by_class = name_of("deviceclass.resource.kubernetes.io/class", pod->class);
+	struct name resource = pod->class < 0 ? card : by_class;
 	struct device_ask ask = device_ask_units(str_from(resource.text), 1);
 	struct container_facts container = {CONTAINER_NORMAL, &ask, 1};
 	struct pod_facts facts = {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* size: tables, a row for each sentence. */
 /* What a tenant's ceiling gives to its members, case by case. Amounts are small numbers of bytes.
  */
 #include <setjmp.h>
