@@ -33,7 +33,7 @@ step_cluster() {
 		"A real control plane (API server, etcd, scheduler, controller manager) on 127.0.0.1. kwok plays the kubelets," \
 		"so the nodes and their GPUs are made up; labels and resources are those that NVIDIA's components would set."
 	start_cluster
-	show hack/cluster/nodes h100=1 mig-mixed=1 timesliced-renamed=1
+	show hack/cluster/nodes h100=2 mig-mixed=1 timesliced-renamed=1
 	printf '%s$ kubectl get nodes%s\n' "$bold" "$plain"
 	kubectl get nodes -o "custom-columns=$node_columns"
 }
