@@ -94,6 +94,30 @@ def test_the_other_replica_takes_over_and_keeps_the_status(demo):
     assert (seen["used"], seen["pods"], seen["ready"]) == ("163118Mi", "2", "True")
 
 
+def test_a_ceiling_is_reached_across_namespaces(demo):
+    step = section(demo[0], 9)
+    assert "has no room for ~318.6Gi: ~159.3Gi are missing" in step
+    assert re.search(r"^gpuqos-demo-lab +Training +489354Mi +489354Mi ", step, re.MULTILINE)
+
+
+def test_what_is_lent_comes_back_with_a_receipt(demo):
+    step = section(demo[0], 10)
+    assert "ok: 4 pods run on 2 cards of its own and 2 borrowed ones" in step
+    assert "ok: gpuqos-demo-lab-serve holds what is its own" in step
+    assert len(re.findall(r"^Pod more-\d holds ", step, re.MULTILINE)) >= 2
+
+
+def test_a_cut_ends_as_onshrink_says(demo):
+    step = section(demo[0], 11)
+    for policy in ("Freeze", "Evict", "Drain"):
+        assert f"ok: {policy}: " in step
+
+
+def test_cards_slices_parts_and_claims_are_one_number(demo):
+    step = section(demo[0], 12)
+    assert "ok: kubectl says the same: 176102Mi" in step
+
+
 def test_it_is_plain_text_in_a_pipe(demo):
     assert "\x1b" not in demo[0] and "\r" not in demo[0]
 

@@ -578,11 +578,11 @@ struct cost {
 
 static struct cost class_cost(const struct world *w, const struct market *market, int c)
 {
-	const struct class *class = c < CLASSES ? &w->classes[c] : NULL;
+	const struct class *class = &w->classes[MIN(c, CLASSES - 1)];
 	struct cost cost = {AMOUNT_UNKNOWN, false};
 	bool any = false, unknown = false;
 
-	if (!class || !class->exists)
+	if (c >= CLASSES || !class->exists)
 		return cost;
 	for (size_t i = 0; i < market->n; i++) {
 		const struct current *one = &market->devices[i];
