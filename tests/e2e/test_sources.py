@@ -4,7 +4,6 @@ refused by the policy, and where docs/sources.md says that ResourceQuota holds a
 too. The table is printed."""
 
 import json
-import pathlib
 
 import pytest
 

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from cluster import NotYet, quantity, wait_for
-from gpus import GPU, H100, MIB, UNIT, condition, pod
+from gpus import H100, MIB, UNIT, condition, pod
 from tenants import CeilingWatch, Tenant, hard_of
 
 CARD = UNIT["h100"]

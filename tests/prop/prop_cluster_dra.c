@@ -170,7 +170,7 @@ static void tell_claim(struct world *w, int ns, int i, const struct claim *claim
 	struct name space = name_of("ns", ns), name = name_of("claim", i);
 	struct name uid = name_of("uid", (int64_t)claim->uid), owner = name_of("pod", claim->owner);
 	struct name owner_uid = name_of("uid", (int64_t)claim->owner_uid);
-	struct name class[REQUESTS][CHOICES], texts[RESULTS][3];
+	struct name class_names[REQUESTS][CHOICES], texts[RESULTS][3];
 	struct claim_choice choices[REQUESTS][CHOICES];
 	struct claim_request requests[REQUESTS];
 	struct claim_device devices[RESULTS];
@@ -191,8 +191,8 @@ static void tell_claim(struct world *w, int ns, int i, const struct claim *claim
 
 	for (int r = 0; r < claim->n_requests; r++) {
 		for (int k = 0; k < claim->requests[r].n; k++) {
-			class[r][k] = name_of("class", claim->requests[r].class[k]);
-			choices[r][k] = (struct claim_choice){str_from(class[r][k].text),
+			class_names[r][k] = name_of("class", claim->requests[r].class[k]);
+			choices[r][k] = (struct claim_choice){str_from(class_names[r][k].text),
 							      claim->requests[r].count[k]};
 		}
 		requests[r] = (struct claim_request){choices[r], (size_t)claim->requests[r].n,
