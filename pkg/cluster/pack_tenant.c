@@ -96,6 +96,7 @@ static void put_status(struct buf *buf, const struct tenant_status *status)
 {
 	pack_put_int(buf, status->observed_generation);
 	pack_put_int(buf, status->ceiling);
+	pack_put_int(buf, status->ceiling_gpus);
 	pack_put_int(buf, status->granted);
 	pack_put_int(buf, status->used);
 	pack_put_int(buf, status->lent);
@@ -111,6 +112,7 @@ static void get_status(struct pack_reader *reader, struct tenant_status *status)
 {
 	status->observed_generation = pack_get_int(reader);
 	status->ceiling = pack_get_int(reader);
+	status->ceiling_gpus = pack_get_int(reader);
 	status->granted = pack_get_int(reader);
 	status->used = pack_get_int(reader);
 	status->lent = pack_get_int(reader);
