@@ -5,9 +5,9 @@ import uuid
 
 import pytest
 
-from cluster import NotYet, wait_for
+from cluster import wait_for
 from controller import as_tenant
-from gpus import GPU, Namespace, container, pod, quota
+from gpus import GPU, container, pod
 from published import Published, PublishedTenant, row
 
 
@@ -193,20 +193,3 @@ def test_a_tenant_that_is_gone_stops_nobody(tenant):
     wait_for(lambda: team.answer(with_class("gpuqos-inference")).status == 403, "the policy knows its tenant")
     team.cluster.api("DELETE", owner.path).ok()
     wait_for(lambda: team.answer(with_class("gpuqos-inference")).status == 201, "the binding without its TenantQoS lets by")
-
-
-def test_a_part_of_a_card_needs_a_quota_in_a_tenants_namespace(policies, tenant):
-    owner, _ = tenant()
-    bare = Namespace.make(policies, "bare")
-    policies.api("PATCH", bare.path, {"metadata": {"labels": owner.labels()}}).ok()
-    asks = [pod("part", amount=0, annotations={key: value}) for key, value in (("gpu-fraction", "0.5"), ("gpu-memory", "4096"))]
-    for item in asks:
-        def refused(wanted=item):
-            answer = policies.api("POST", f"{bare.pods}?dryRun=All", wanted)
-            return answer.status == 422 and "gpuqos-parts-of-cards-need-a-gpumemoryquota" in answer.message or NotYet(answer)
-        wait_for(refused, "refused where no quota is")
-    policies.api("POST", f"{bare.pods}?dryRun=All", pod("plain", amount=0)).ok()
-    policies.api("POST", bare.quotas, quota("80Gi")).ok()
-    for item in asks:
-        wait_for(lambda wanted=item: policies.api("POST", f"{bare.pods}?dryRun=All", wanted).ok(), "a quota is there")
-    bare.remove()
