@@ -340,7 +340,7 @@ def test_client_go_and_we_follow_each_other_on_one_lease(pair, tmp_path):
 
 # --- what waits when the lease is lost
 
-NAMESPACES = 24
+NAMESPACES = 120
 
 
 def test_work_that_is_queued_when_the_lease_is_lost_is_not_written(request, cluster, tmp_path):

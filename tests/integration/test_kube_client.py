@@ -278,7 +278,7 @@ def test_eviction(cluster, namespace):
     assert run(cluster, "create", "pods", **evict, body=body).error() == "not found"
 
 
-def test_eviction_against_a_budget_is_throttled(cluster, namespace):
+def test_eviction_against_a_budget_is_kept_and_told_apart(cluster, namespace):
     running_pod(cluster, namespace, "p")
     budget = f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
     cluster.api("POST", budget, {"metadata": {"name": "b"}, "spec": {
@@ -289,7 +289,7 @@ def test_eviction_against_a_budget_is_throttled(cluster, namespace):
     body = EVICTION | {"metadata": {"name": "p", "namespace": namespace}}
     refused = run(cluster, "create", "pods", namespace=namespace, name="p",
                   subresource="eviction", body=body)
-    assert refused.error() == "throttled"
+    assert refused.error() == "kept by a disruption budget"
     assert "disruption budget" in refused.end["message"]
     assert cluster.get(pod_path(namespace, "p"))
 
