@@ -53,7 +53,10 @@ static struct quota_facts quota_facts(const char *name, int64_t created_us)
 		.uid = str_from(name),
 		.created_us = created_us,
 		.generation = 1,
-		.spec = {320 * GIB, AMOUNT_NONE, AMOUNT_NONE, AMOUNT_NONE, NULL, 0, NULL, 0},
+		.spec = {.gpu_memory = 320 * GIB,
+			 .gpus = AMOUNT_NONE,
+			 .pod_gpu_memory = AMOUNT_NONE,
+			 .pod_gpus = AMOUNT_NONE},
 	};
 }
 

@@ -10,18 +10,24 @@
 #include "base/macros.h"
 #include "quota/bind.h"
 
-#define GPU  STR("nvidia.com/gpu")
-#define MIG  STR("nvidia.com/mig-1g.10gb")
-#define H100 STR("NVIDIA-H100")
-#define A100 STR("NVIDIA-A100")
+/* STR() for what is static. */
+#define TEXT(literal)                          \
+	{                                      \
+		(literal), sizeof(literal) - 1 \
+	}
+
+#define GPU  TEXT("nvidia.com/gpu")
+#define MIG  TEXT("nvidia.com/mig-1g.10gb")
+#define H100 TEXT("NVIDIA-H100")
+#define A100 TEXT("NVIDIA-A100")
 
 static const struct bind_row cards_held[] = {
 	{GPU, H100, 2, 160 * GIB, 2}, {GPU, A100, 1, 40 * GIB, 1}, {MIG, A100, 4, 40 * GIB, 0}};
 static const struct bind_row one_h100[] = {{GPU, H100, 1, 80 * GIB, 1}};
 static const struct bind_row two_slices[] = {{MIG, A100, 1, 10 * GIB, 0},
 					     {MIG, A100, 1, 10 * GIB, 0}};
-static const struct bind_row unknown[] = {{GPU, H100, 1, 80 * GIB, 1},
-					  {STR("example.com/npu"), STR(""), 2, AMOUNT_UNKNOWN, 0}};
+static const struct bind_row unknown[] = {
+	{GPU, H100, 1, 80 * GIB, 1}, {TEXT("example.com/npu"), TEXT(""), 2, AMOUNT_UNKNOWN, 0}};
 
 static const struct resource_amount slice_cap[] = {{MIG, 5}}, card_cap[] = {{GPU, 4}};
 static const struct product_cap h100_memory[] = {{H100, 239 * GIB, AMOUNT_NONE}};
@@ -31,7 +37,7 @@ static const struct quota_spec open_spec = {.gpu_memory = 320 * GIB,
 					    .gpus = AMOUNT_NONE,
 					    .pod_gpu_memory = AMOUNT_NONE,
 					    .pod_gpus = AMOUNT_NONE};
-static const struct bind_tenant roomy = {STR("vision"), AMOUNT_NONE, AMOUNT_NONE, {999 * GIB, 99}};
+static const struct bind_tenant roomy = {TEXT("vision"), AMOUNT_NONE, AMOUNT_NONE, {999 * GIB, 99}};
 
 struct world {
 	struct quota_spec spec;
@@ -206,8 +212,8 @@ static void test_a_node_that_is_partitioned_anew_takes_nobody(void **state)
 	static const struct {
 		struct str state;
 		bool is;
-	} cases[] = {{STR(""), false},         {STR("success"), false}, {STR("pending"), true},
-		     {STR("rebooting"), true}, {STR("failed"), true},   {STR("other"), true}};
+	} cases[] = {{TEXT(""), false},         {TEXT("success"), false}, {TEXT("pending"), true},
+		     {TEXT("rebooting"), true}, {TEXT("failed"), true},   {TEXT("other"), true}};
 	struct world *w = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)

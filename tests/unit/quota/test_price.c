@@ -16,11 +16,11 @@ enum { GPU = 10, MIG = 20, NEW = 30, NOBODY = 40 };
 enum { T4 = 1, A100 = 2, H100 = 3, ODD = 4 };
 
 static const struct price_row rows[] = {
-	{GPU, T4, 15 * GIB, 15 * GIB, DEVICE_WHOLE, 4, 0},
-	{GPU, A100, 40 * GIB, 80 * GIB, DEVICE_WHOLE, 9, 0},
-	{GPU, H100, 79 * GIB, 79 * GIB, DEVICE_WHOLE, 2, 0},
-	{GPU, ODD, 12 * GIB, 12 * GIB, DEVICE_WHOLE, 3, 1},
-	{MIG, H100, UNKNOWN, UNKNOWN, DEVICE_MIG, 1, 1},
+	{GPU, T4, 15 * GIB, 15 * GIB, DEVICE_WHOLE, 4, 0, 0},
+	{GPU, A100, 40 * GIB, 80 * GIB, DEVICE_WHOLE, 9, 0, 0},
+	{GPU, H100, 79 * GIB, 79 * GIB, DEVICE_WHOLE, 2, 0, 0},
+	{GPU, ODD, 12 * GIB, 12 * GIB, DEVICE_WHOLE, 3, 1, 0},
+	{MIG, H100, UNKNOWN, UNKNOWN, DEVICE_MIG, 1, 1, 0},
 };
 static const struct price_list list = {rows, ARRAY_SIZE(rows)};
 

@@ -12,11 +12,17 @@
 #include "base/macros.h"
 #include "quota/tenant_plan.h"
 
+/* STR() for what is static. */
+#define TEXT(literal)                          \
+	{                                      \
+		(literal), sizeof(literal) - 1 \
+	}
+
 #define NOW (1700000000 * USEC_PER_SEC)
 
-static const struct str team = STR("vision");
-static const struct label_requirement by_team[] = {{STR("team"), LABEL_IN, &team, 1}};
-static const struct str namespaces[] = {STR("b"), STR("a"), STR("c")};
+static const struct str team = TEXT("vision");
+static const struct label_requirement by_team[] = {{TEXT("team"), LABEL_IN, &team, 1}};
+static const struct str namespaces[] = {TEXT("b"), TEXT("a"), TEXT("c")};
 
 /* A world of one tenant: what the tests change and what follows from it. */
 struct world {
@@ -207,7 +213,7 @@ static void test_what_others_made_of_a_binding_is_put_right(void **state)
 
 static void test_a_selector_that_changed_is_written(void **state)
 {
-	static const struct label_requirement other[] = {{STR("team"), LABEL_EXISTS, NULL, 0}};
+	static const struct label_requirement other[] = {{TEXT("team"), LABEL_EXISTS, NULL, 0}};
 	struct world *w = *state;
 
 	converge(w);
