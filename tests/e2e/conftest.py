@@ -14,6 +14,7 @@ from cluster import TOOLS, Cluster, NotYet, wait_for
 from controller import Controller, install
 from gpus import Namespace
 from quiet import Quiet
+from sources import CONFIG
 
 
 def pytest_configure(config):
@@ -77,6 +78,18 @@ def running(world):
     if not world.controller.alive:
         world.controller.start()
     return world.controller
+
+
+@pytest.fixture(scope="module")
+def told(world, tmp_path_factory):
+    """A controller that has been told of what no node tells, in place of the usual one."""
+    if world.controller.alive:
+        world.controller.stop()
+    folder = tmp_path_factory.mktemp("told")
+    (folder / "config.yaml").write_text(CONFIG)
+    mine = Controller(world.cluster, folder, "-v", "2", "--config", folder / "config.yaml").start()
+    yield mine
+    assert mine.stop(30)[0] == 0, mine.log()[-4000:]
 
 
 @functools.cache
