@@ -27,7 +27,6 @@ struct part {
 /* No claim has as many requests or devices. */
 _Static_assert(LIMIT_RESOURCES_PER_POD >= LIMIT_REQUESTS_PER_CLAIM, "a part has room for requests");
 _Static_assert(LIMIT_RESOURCES_PER_POD >= LIMIT_CLAIM_DEVICES, "a part has room for devices");
-_Static_assert(LIMIT_RESOURCES_PER_POD >= LIMIT_CLAIM_DEVICES, "room for its devices");
 
 /*
  * @count units of @unit bytes each, AMOUNT_UNKNOWN for a price that nobody knows, counted under

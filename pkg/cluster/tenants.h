@@ -8,8 +8,8 @@
 
 /*
  * Tenants: reading them, as cluster/read.h reads namespaces and under the same rules, and keeping
- * what was decided for them. A handle stays as
- * long as the TenantQoS, a namespace of it or a binding named after it is known.
+ * what was decided for them. A handle stays as long as the TenantQoS, a namespace of it or a
+ * binding named after it is known.
  */
 uint32_t cluster_tenant_find(const struct cluster *cluster, struct str name); /* TABLE_NONE */
 bool cluster_tenant_has(const struct cluster *cluster, uint32_t tenant);

@@ -8,6 +8,8 @@
  * The third gate: may this pod be bound to this node now? Pure. Asked for one pod at a time, it is
  * exact where the other two are not: devices are known, so nothing is priced at the dearest it
  * could be, and what counts is what is bound or assumed to be, never what is pending.
+ *
+ * NEEDSWORK: no scheduler asks it yet; the decision stands alone with its tests.
  */
 
 /* verdict, text for Events and metrics. In the order in which they are looked for. */

@@ -11,8 +11,7 @@
  *
  *   max( sum of normal containers + sum of sidecars,
  *        for each init container i: i + the sidecars that start before it )
- *   + what the pod asks for itself: RuntimeClass overhead, annotations, and what the pod asks for
- * itself
+ *   + what the pod asks for itself: RuntimeClass overhead, annotations
  *
  * so that our count is the one that ResourceQuota and the scheduler use. Sums saturate.
  *

@@ -118,11 +118,10 @@ struct quota_plan {
 /*
  * Effective: what the tenant's grant says, without a tenant the spec. While the tenant has not
  * decided, nothing is allowed; after a restart, where status names the same tenant, all stays as it
- * is and nothing is written. A quota that the
- * ceiling refuses governs with what it was granted before. The oldest quota governs also when it is
- * invalid, with an effective of 0: a spec that cannot be used sets nobody free. Duplicates and
- * terminating quotas have an effective of 0, no use and no rows, so that sums over quotas count
- * nothing twice.
+ * is and nothing is written. A quota that the ceiling refuses governs with what it was granted
+ * before. The oldest quota governs also when it is invalid, with an effective of 0: a spec that
+ * cannot be used sets nobody free. Duplicates and terminating quotas have an effective of 0, no use
+ * and no rows, so that sums over quotas count nothing twice.
  *
  * Hard values: for each resource that some node offers, floor(effective / smallest unit), at most
  * its cap; `gpus`, the spec's or the grant's, bounds a resource all of whose offers are whole
