@@ -40,7 +40,8 @@ static int64_t wants_gpus(const struct tenant_member *m)
 	return m->asks ? MAX(m->wants_gpus, 0) : 0;
 }
 
-/* The oldest take first, so what a cut ceiling lacks is the youngest's. */
+/* The oldest take first, so what a cut ceiling lacks is the youngest's. Who keeps no memory keeps
+ * no cards: they would be nobody's. */
 static void keep_granted(struct tenant_work *d, struct room *memory, struct room *gpus)
 {
 	for (size_t i = 0; i < d->n; i++) {
@@ -48,7 +49,9 @@ static void keep_granted(struct tenant_work *d, struct room *memory, struct room
 		struct tenant_grant *grant = d->parties[i].grant;
 
 		grant->granted = take(memory, MIN(MAX(m->granted, 0), wants(m)));
-		grant->granted_gpus = take(gpus, MIN(MAX(m->granted_gpus, 0), wants_gpus(m)));
+		if (grant->granted > 0)
+			grant->granted_gpus =
+				take(gpus, MIN(MAX(m->granted_gpus, 0), wants_gpus(m)));
 	}
 }
 
