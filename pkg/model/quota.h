@@ -172,7 +172,8 @@ struct condition {
 /* One row of status.resources[]: a resource on one product. */
 struct quota_row {
 	struct str resource, product;
-	int64_t unit_memory; /* bytes, or AMOUNT_UNKNOWN: shown as absent */
+	int64_t unit_memory; /* bytes, or AMOUNT_UNKNOWN: shown as absent, and refused at admission.
+				So too while the API server does not count the resource yet */
 	int64_t used; /* units charged to the namespace under this product; pending pods under the
 			 dearest product they may get */
 	int64_t hard; /* units that `effective` buys of this row alone, caps applied */

@@ -232,6 +232,30 @@ static bool is_shown(const struct quota_row *row)
 	       resource_family(row->resource) != RESOURCE_FRACTION;
 }
 
+static bool has_key(const struct resource_amount *amounts, size_t n, struct str resource)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_equal(amounts[i].resource, resource))
+			return true;
+	return false;
+}
+
+/*
+ * Whether ResourceQuota counts the resource by now. Where its status has no such key yet, as with
+ * the first node that offers it, it lets in any number: until it has, the row tells no price, and
+ * the admission policy refuses what it cannot price. A key that only the status has is on its way
+ * out.
+ */
+static bool is_counted(const struct decision *d, struct str resource)
+{
+	const struct resource_quota_view *seen = &d->view->resource_quota;
+
+	if (d->dry_run || resource_quota_key_kind(resource) == RESOURCE_KEY_NONE)
+		return true;
+	return seen->exists && has_key(seen->hard, seen->n_hard, resource) &&
+	       has_key(seen->status_hard, seen->n_status_hard, resource);
+}
+
 /* Keeps the rows in use where there are too many. */
 static size_t bound_rows(struct decision *d, struct quota_row *rows, size_t n)
 {
@@ -260,7 +284,11 @@ int decide_rows(struct decision *d, struct error *err)
 		rows[n].used = used_of(d->view, price, &at);
 		if (price->sharing == DEVICE_WHOLE)
 			d->plan.status.gpus_used += rows[n].used;
-		n += is_shown(&rows[n]);
+		if (!is_shown(&rows[n]))
+			continue;
+		if (!is_counted(d, rows[n].resource))
+			rows[n].unit_memory = AMOUNT_UNKNOWN;
+		n++;
 	}
 	n = bound_rows(d, rows, n);
 	for (size_t i = 0; i < n; i++)

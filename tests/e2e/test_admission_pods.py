@@ -65,7 +65,7 @@ def test_what_nothing_prices_is_refused(namespace):
     namespace.put_quota("320Gi")
     for resource in UNPRICED:
         answer = namespace.wait_refused(pod("a", resource), f"cannot price {resource}")
-        assert "a device of unknown memory is never free" in answer.message
+        assert "no node offers it with a known amount of memory" in answer.message
     beside = pod("a", GPU)
     beside["spec"]["containers"].append(container("more", UNPRICED[0], 1))
     namespace.wait_refused(beside, f"cannot price {UNPRICED[0]}")

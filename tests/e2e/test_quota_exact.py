@@ -200,3 +200,35 @@ def test_a_burst_of_mixed_kinds_overshoots_by_no_more_than_what_came_within_the_
     if used > LIMIT:
         namespace.wait_condition("Exceeded", "True", "OverLimit")
         namespace.wait_refused(pod("late", "nvidia.com/mig-1g.10gb"), "and only 0Mi of 320Gi are free")
+
+
+def test_a_resource_is_held_from_the_moment_that_it_appears(nodes, namespace, tell):
+    """Creates go on while the first nodes come that offer it: ResourceQuota counts it only when its
+    status has the key, and until then it is refused."""
+    fits, most = LIMIT // UNIT["h100"], 0
+    for number in range(20 if SOAK else 4):
+        nodes("cpu")
+        if number == 0:
+            namespace.put_quota("320Gi")
+        wait_for(lambda: not namespace.resource_quota()["status"].get("hard"), "nothing is offered")
+        stop, threads = threading.Event(), []
+
+        def creates(client):
+            for i in itertools.count():
+                if stop.is_set():
+                    return
+                namespace.cluster.api("POST", namespace.pods, pod(f"r{number}-{client}-{i}", GPU))
+        threads = [threading.Thread(target=creates, args=(client,)) for client in range(6)]
+        for thread in threads:
+            thread.start()
+        nodes("h100=4")
+        namespace.wait_condition("Ready", "True", "Enforced")
+        wait_for(lambda: len(namespace.list_pods()) >= fits, "what fits is admitted")
+        stop.set()
+        for thread in threads:
+            thread.join()
+        most = max(most, len(namespace.list_pods()))
+        assert most == fits, f"round {number}"
+        namespace.cluster.api("DELETE", f"{namespace.pods}?gracePeriodSeconds=0")
+        namespace.wait_pods(0)
+    tell(f"{most} of {fits} cards held at most while their first nodes came")

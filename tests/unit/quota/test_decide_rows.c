@@ -53,6 +53,27 @@ static void test_a_cap_bounds_both_keys_of_a_resource(void **state)
 	assert_int_equal(world_hard(w, "limits.nvidia.com/gpumem"), 1000);
 }
 
+/* Until its key is in the status, ResourceQuota lets in any number. */
+static void test_what_is_not_counted_yet_has_no_price(void **state)
+{
+	struct world *w = *state;
+
+	offer_all(w);
+	world_decide(w);
+	assert_int_equal(world_row(w, "nvidia.com/gpu", "NVIDIA-H100")->unit_memory,
+			 AMOUNT_UNKNOWN);
+	assert_true(world_row(w, "nvidia.com/gpu", "NVIDIA-H100")->hard > 0);
+	world_converge(w);
+	assert_true(world_row(w, "nvidia.com/gpu", "NVIDIA-H100")->unit_memory > 0);
+	w->view.resource_quota.n_status_hard = 0;
+	world_decide(w);
+	assert_int_equal(world_row(w, "nvidia.com/gpu", "NVIDIA-H100")->unit_memory,
+			 AMOUNT_UNKNOWN);
+	w->spec.dry_run = true;
+	world_decide(w);
+	assert_true(world_row(w, "nvidia.com/gpu", "NVIDIA-H100")->unit_memory > 0);
+}
+
 static void test_kai_is_shown_while_it_is_used(void **state)
 {
 	const struct quota_use use = {KAI, H100, 1024, 1024, GIB};
@@ -173,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_each_source_is_bounded_by_its_key),
 		TEST(test_a_cap_bounds_both_keys_of_a_resource),
+		TEST(test_what_is_not_counted_yet_has_no_price),
 		TEST(test_kai_is_shown_while_it_is_used),
 		TEST(test_a_fraction_that_nothing_prices_is_bounded_and_not_shown),
 		TEST(test_a_products_cap_bounds_its_rows_and_resources_of_its_own),
