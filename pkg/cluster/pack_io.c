@@ -37,6 +37,17 @@ void pack_put_amounts(struct buf *buf, const struct resource_amount *amounts, si
 	}
 }
 
+void pack_put_object(struct buf *buf, const struct pack_object *object)
+{
+	pack_put_str(buf, object->uid);
+	pack_put_int(buf, object->created_us);
+	pack_put_int(buf, object->generation);
+	pack_put_int(buf, object->terminating);
+	pack_put_int(buf, object->invalid != NULL);
+	pack_put_str(buf, str_from(object->invalid));
+	pack_put_int(buf, object->has_status);
+}
+
 int64_t pack_get_int(struct pack_reader *reader)
 {
 	int64_t value;
@@ -55,6 +66,22 @@ struct str pack_get_str(struct pack_reader *reader)
 	assert(reader->rest.len > len);
 	reader->rest = str_skip(reader->rest, len + 1);
 	return s;
+}
+
+struct pack_object pack_get_object(struct pack_reader *reader)
+{
+	struct pack_object object = {.uid = pack_get_str(reader)};
+	bool is_invalid;
+	struct str why;
+
+	object.created_us = pack_get_int(reader);
+	object.generation = pack_get_int(reader);
+	object.terminating = pack_get_int(reader) != 0;
+	is_invalid = pack_get_int(reader) != 0;
+	why = pack_get_str(reader);
+	object.invalid = is_invalid ? why.data : NULL;
+	object.has_status = pack_get_int(reader) != 0;
+	return object;
 }
 
 /* NULL, and the reader marked, when the arena is full. */

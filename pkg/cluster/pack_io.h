@@ -16,6 +16,17 @@ void pack_put_str(struct buf *buf, struct str s);
 void pack_put_amounts(struct buf *buf, const struct resource_amount *amounts, size_t n);
 void pack_put_condition(struct buf *buf, const struct condition *condition);
 
+/* What objects of ours begin with; borrowed. */
+struct pack_object {
+	struct str uid;
+	int64_t created_us, generation;
+	bool terminating;
+	const char *invalid; /* or NULL */
+	bool has_status;
+};
+
+void pack_put_object(struct buf *buf, const struct pack_object *object);
+
 struct pack_reader {
 	struct str rest;
 	struct arena *arena; /* borrowed */
@@ -24,6 +35,7 @@ struct pack_reader {
 
 int64_t pack_get_int(struct pack_reader *reader);
 struct str pack_get_str(struct pack_reader *reader); /* terminated, borrowed from the bytes */
+struct pack_object pack_get_object(struct pack_reader *reader);
 /* NULL, and the reader marked, when the arena is full; the values are then to be read all the same.
  */
 void *pack_get_memory(struct pack_reader *reader, size_t n, size_t size);

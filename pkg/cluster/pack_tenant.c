@@ -146,14 +146,10 @@ static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
 
 void pack_tenant(const struct tenant_facts *facts, struct buf *ret_bytes)
 {
-	pack_put_str(ret_bytes, facts->uid);
-	pack_put_int(ret_bytes, facts->created_us);
-	pack_put_int(ret_bytes, facts->generation);
-	pack_put_int(ret_bytes, facts->terminating);
+	pack_put_object(ret_bytes, &(struct pack_object){facts->uid, facts->created_us,
+							 facts->generation, facts->terminating,
+							 facts->invalid, facts->has_status});
 	put_spec(ret_bytes, &facts->spec);
-	pack_put_int(ret_bytes, facts->invalid != NULL);
-	pack_put_str(ret_bytes, str_from(facts->invalid));
-	pack_put_int(ret_bytes, facts->has_status);
 	if (facts->has_status)
 		put_status(ret_bytes, &facts->status);
 }
@@ -161,18 +157,17 @@ void pack_tenant(const struct tenant_facts *facts, struct buf *ret_bytes)
 bool unpack_tenant(struct str bytes, struct arena *arena, struct tenant_facts *ret_facts)
 {
 	struct pack_reader reader = {bytes, arena, false};
-	struct str invalid;
-	bool is_invalid;
+	struct pack_object object = pack_get_object(&reader);
 
-	*ret_facts = (struct tenant_facts){.uid = pack_get_str(&reader)};
-	ret_facts->created_us = pack_get_int(&reader);
-	ret_facts->generation = pack_get_int(&reader);
-	ret_facts->terminating = pack_get_int(&reader) != 0;
+	*ret_facts = (struct tenant_facts){
+		.uid = object.uid,
+		.created_us = object.created_us,
+		.generation = object.generation,
+		.terminating = object.terminating,
+		.invalid = object.invalid,
+		.has_status = object.has_status,
+	};
 	get_spec(&reader, &ret_facts->spec);
-	is_invalid = pack_get_int(&reader) != 0;
-	invalid = pack_get_str(&reader);
-	ret_facts->invalid = is_invalid ? invalid.data : NULL;
-	ret_facts->has_status = pack_get_int(&reader) != 0;
 	if (ret_facts->has_status)
 		get_status(&reader, &ret_facts->status);
 	return !reader.full;
