@@ -22,7 +22,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	for (int i = 0; i < OWNED_COUNT; i++)
 		table_init(&cluster->owned[i], sizeof(struct owned_record));
 	table_init(&cluster->tenants, sizeof(struct tenant_record));
-	table_init(&cluster->claims, sizeof(struct claim_cell));
+	table_init(&cluster->selections, sizeof(struct selection_cell));
 	table_init(&cluster->bindings, sizeof(struct binding_record));
 	table_init(&cluster->evictions, sizeof(struct eviction_record));
 	dra_init(&cluster->dra);
@@ -73,7 +73,7 @@ void cluster_free(struct cluster *cluster)
 	for (int i = 0; i < OWNED_COUNT; i++)
 		table_clear(&cluster->owned[i]);
 	table_clear(&cluster->tenants);
-	table_clear(&cluster->claims);
+	table_clear(&cluster->selections);
 	table_clear(&cluster->bindings);
 	table_clear(&cluster->evictions);
 	dra_clear(&cluster->dra);

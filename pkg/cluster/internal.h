@@ -44,9 +44,9 @@ static inline struct tenant_record *tenant_at(const struct cluster *cluster, uin
 	return (struct tenant_record *)table_at(&cluster->tenants, tenant);
 }
 
-static inline struct claim_cell *claim_at(const struct cluster *cluster, uint32_t claim)
+static inline struct selection_cell *selection_at(const struct cluster *cluster, uint32_t selection)
 {
-	return (struct claim_cell *)table_at(&cluster->claims, claim);
+	return (struct selection_cell *)table_at(&cluster->selections, selection);
 }
 
 static inline struct binding_record *binding_at(const struct cluster *cluster, uint32_t binding)

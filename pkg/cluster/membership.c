@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which tenant has which namespace. The oldest that selects a namespace has it; younger ones that
- * select it too hold a claim, so that they can say so.
+ * select it too hold a selection, so that they can say so.
  *
  * Tenants and namespaces are not multiplied: an index has each tenant under one label that its
  * selector asks for, and a namespace is matched only with those found under its own labels. When
@@ -236,72 +236,73 @@ static void join(struct cluster *cluster, uint32_t namespace, uint32_t tenant)
 	cluster_mark_dirty(cluster, namespace);
 }
 
-/* --- claims */
+/* --- selections */
 
-static void claim_remove(struct cluster *cluster, uint32_t claim)
+static void selection_remove(struct cluster *cluster, uint32_t selection)
 {
-	struct claim_cell *cell = claim_at(cluster, claim);
+	struct selection_cell *cell = selection_at(cluster, selection);
 	struct tenant_record *tenant = tenant_at(cluster, cell->tenant);
 
 	if (cell->tenant_next != TABLE_NONE)
-		claim_at(cluster, cell->tenant_next)->tenant_prev = cell->tenant_prev;
+		selection_at(cluster, cell->tenant_next)->tenant_prev = cell->tenant_prev;
 	if (cell->tenant_prev != TABLE_NONE)
-		claim_at(cluster, cell->tenant_prev)->tenant_next = cell->tenant_next;
+		selection_at(cluster, cell->tenant_prev)->tenant_next = cell->tenant_next;
 	else
-		tenant->first_claim = cell->tenant_next;
-	tenant->n_claims--;
+		tenant->first_selection = cell->tenant_next;
+	tenant->n_selections--;
 	cluster_mark_tenant_dirty(cluster, cell->tenant);
-	table_remove(&cluster->claims, claim);
+	table_remove(&cluster->selections, selection);
 }
 
-static uint32_t claim_add(struct cluster *cluster, uint32_t namespace, uint32_t tenant,
-			  uint32_t next)
+static uint32_t selection_add(struct cluster *cluster, uint32_t namespace, uint32_t tenant,
+			      uint32_t next)
 {
-	uint32_t claim = table_add(&cluster->claims);
+	uint32_t selection = table_add(&cluster->selections);
 	struct tenant_record *of = tenant_at(cluster, tenant);
 
-	*claim_at(cluster, claim) = (struct claim_cell){
+	*selection_at(cluster, selection) = (struct selection_cell){
 		.tenant = tenant,
 		.namespace = namespace,
 		.namespace_next = next,
-		.tenant_next = of->first_claim,
+		.tenant_next = of->first_selection,
 		.tenant_prev = TABLE_NONE,
 	};
-	if (of->first_claim != TABLE_NONE)
-		claim_at(cluster, of->first_claim)->tenant_prev = claim;
-	of->first_claim = claim;
-	of->n_claims++;
+	if (of->first_selection != TABLE_NONE)
+		selection_at(cluster, of->first_selection)->tenant_prev = selection;
+	of->first_selection = selection;
+	of->n_selections++;
 	cluster_mark_tenant_dirty(cluster, tenant);
-	return claim;
+	return selection;
 }
 
-static bool claims_are(const struct cluster *cluster, uint32_t claim, const uint32_t *tenants,
-		       size_t n)
+static bool selections_are(const struct cluster *cluster, uint32_t selection,
+			   const uint32_t *tenants, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (claim == TABLE_NONE || claim_at(cluster, claim)->tenant != tenants[i])
+		if (selection == TABLE_NONE ||
+		    selection_at(cluster, selection)->tenant != tenants[i])
 			return false;
-		claim = claim_at(cluster, claim)->namespace_next;
+		selection = selection_at(cluster, selection)->namespace_next;
 	}
-	return claim == TABLE_NONE;
+	return selection == TABLE_NONE;
 }
 
-static void set_claims(struct cluster *cluster, uint32_t namespace, const uint32_t *tenants,
-		       size_t n)
+static void set_selections(struct cluster *cluster, uint32_t namespace, const uint32_t *tenants,
+			   size_t n)
 {
 	struct namespace_record *record = namespace_at(cluster, namespace);
 
-	if (claims_are(cluster, record->first_claim, tenants, n))
+	if (selections_are(cluster, record->first_selection, tenants, n))
 		return;
-	while (record->first_claim != TABLE_NONE) {
-		uint32_t claim = record->first_claim;
+	while (record->first_selection != TABLE_NONE) {
+		uint32_t selection = record->first_selection;
 
-		record->first_claim = claim_at(cluster, claim)->namespace_next;
-		claim_remove(cluster, claim);
+		record->first_selection = selection_at(cluster, selection)->namespace_next;
+		selection_remove(cluster, selection);
 	}
 	while (n-- > 0)
-		record->first_claim =
-			claim_add(cluster, namespace, tenants[n], record->first_claim);
+		record->first_selection =
+			selection_add(cluster, namespace, tenants[n], record->first_selection);
 }
 
 /* --- changes */
@@ -318,8 +319,8 @@ static void resolve(struct cluster *cluster, uint32_t namespace)
 		if (tenant != TABLE_NONE)
 			join(cluster, namespace, tenant);
 	}
-	set_claims(cluster, namespace, selecting.tenants + 1,
-		   selecting.len > 0 ? selecting.len - 1 : 0);
+	set_selections(cluster, namespace, selecting.tenants + 1,
+		       selecting.len > 0 ? selecting.len - 1 : 0);
 }
 
 void membership_resolve(struct cluster *cluster, uint32_t namespace)
@@ -339,15 +340,16 @@ void membership_refresh(struct cluster *cluster)
 		resolve(cluster, ns);
 }
 
-/* A claim is in the chain of its namespace too, which starts at the owner's younger ones. */
-static void unclaim(struct cluster *cluster, uint32_t claim)
+/* A selection is in the chain of its namespace too, which starts at the owner's younger ones. */
+static void unselect(struct cluster *cluster, uint32_t selection)
 {
-	uint32_t *at = &namespace_at(cluster, claim_at(cluster, claim)->namespace)->first_claim;
+	uint32_t *at = &namespace_at(cluster, selection_at(cluster, selection)->namespace)
+				->first_selection;
 
-	while (*at != claim)
-		at = &claim_at(cluster, *at)->namespace_next;
-	*at = claim_at(cluster, claim)->namespace_next;
-	claim_remove(cluster, claim);
+	while (*at != selection)
+		at = &selection_at(cluster, *at)->namespace_next;
+	*at = selection_at(cluster, selection)->namespace_next;
+	selection_remove(cluster, selection);
 }
 
 void membership_end(struct cluster *cluster, uint32_t tenant)
@@ -356,6 +358,6 @@ void membership_end(struct cluster *cluster, uint32_t tenant)
 
 	while (record->first_member != TABLE_NONE)
 		leave(cluster, record->first_member);
-	while (record->first_claim != TABLE_NONE)
-		unclaim(cluster, record->first_claim);
+	while (record->first_selection != TABLE_NONE)
+		unselect(cluster, record->first_selection);
 }

@@ -27,7 +27,7 @@ uint32_t namespace_get(struct cluster *cluster, struct str name)
 	record->price_version = cluster->price_version;
 	record->first_pod = record->first_quota = record->granted_quota = TABLE_NONE;
 	record->tenant = record->member_next = record->member_prev = TABLE_NONE;
-	record->first_claim = record->first_device_claim = TABLE_NONE;
+	record->first_selection = record->first_device_claim = TABLE_NONE;
 	for (int i = 0; i < OWNED_COUNT; i++)
 		record->owned[i] = TABLE_NONE;
 	name_insert(cluster, CLUSTER_NAMESPACES, namespace);

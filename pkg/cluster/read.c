@@ -371,7 +371,7 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 	stats.bytes[CLUSTER_RESOURCE_QUOTAS] += table_bytes(&cluster->owned[OWNED_RESOURCE_QUOTA]);
 	stats.bytes[CLUSTER_LIMIT_RANGES] += table_bytes(&cluster->owned[OWNED_LIMIT_RANGE]);
 	stats.bytes[CLUSTER_TENANTS] += table_bytes(&cluster->tenants) +
-					table_bytes(&cluster->claims) +
+					table_bytes(&cluster->selections) +
 					map_bytes(&cluster->tenants_by_name) +
 					cluster->selectors.capacity * sizeof(struct selector_entry);
 	stats.bytes[CLUSTER_BINDINGS] += table_bytes(&cluster->bindings);

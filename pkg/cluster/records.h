@@ -111,7 +111,7 @@ struct namespace_record {
 	uint32_t name, uid;        /* a reference each */
 	uint32_t tenant_label;     /* likewise */
 	uint32_t tenant, member_next, member_prev;
-	uint32_t first_claim;       /* younger tenants that select it too */
+	uint32_t first_selection;   /* younger tenants that select it too */
 	uint32_t granted_quota;     /* the governing quota that the grant is for */
 	uint32_t n_terminating;     /* pods that are, and are not finished */
 	uint32_t price_version;     /* that sums follow */
@@ -124,7 +124,7 @@ struct namespace_record {
 };
 
 /* A tenant that selects a namespace which an older one has. */
-struct claim_cell {
+struct selection_cell {
 	uint32_t tenant, namespace;
 	uint32_t namespace_next, tenant_next, tenant_prev;
 };
@@ -142,7 +142,7 @@ struct tenant_record {
 	struct tenant_sums sums; /* as last decided */
 	uint32_t name, uid;      /* a reference each */
 	uint32_t first_member, n_members;
-	uint32_t first_claim, n_claims;
+	uint32_t first_selection, n_selections;
 	uint32_t bindings[TENANT_BINDING_COUNT];
 	uint32_t dirty_next, epoch;
 	uint8_t tier; /* enum tenant_tier */
@@ -202,7 +202,7 @@ struct cluster {
 	struct vectors vectors;
 	struct table pods, nodes, namespaces, quotas, owned[OWNED_COUNT];
 	struct table offers, kinds, uses;
-	struct table tenants, claims, bindings, evictions;
+	struct table tenants, selections, bindings, evictions;
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value;
 	struct map tenants_by_name;
 	struct selector_index selectors;

@@ -50,7 +50,7 @@ void cluster_tenant_summary(const struct cluster *cluster, uint32_t tenant,
 		.ceiling = record->ceiling,
 		.ceiling_gpus = record->ceiling_gpus,
 		.n_namespaces = record->n_members,
-		.n_elsewhere = record->n_claims,
+		.n_elsewhere = record->n_selections,
 		.sums = record->sums,
 	};
 }
@@ -259,10 +259,10 @@ static void view_elsewhere(const struct cluster *cluster, const struct tenant_re
 {
 	uint32_t namespace;
 
-	ret_example->n = record->n_claims;
-	if (record->first_claim == TABLE_NONE)
+	ret_example->n = record->n_selections;
+	if (record->first_selection == TABLE_NONE)
 		return;
-	namespace = claim_at(cluster, record->first_claim)->namespace;
+	namespace = selection_at(cluster, record->first_selection)->namespace;
 	ret_example->namespace =
 		intern_str(cluster->intern, namespace_at(cluster, namespace)->name);
 	if (namespace_at(cluster, namespace)->tenant != TABLE_NONE)

@@ -26,7 +26,7 @@ static uint32_t tenant_get(struct cluster *cluster, struct str name)
 	tenant = table_add(&cluster->tenants);
 	record = tenant_at(cluster, tenant);
 	record->name = intern_ref(cluster->intern, name);
-	record->first_member = record->first_claim = TABLE_NONE;
+	record->first_member = record->first_selection = TABLE_NONE;
 	record->ceiling = record->ceiling_gpus = AMOUNT_NONE;
 	for (int i = 0; i < TENANT_BINDING_COUNT; i++)
 		record->bindings[i] = TABLE_NONE;
