@@ -108,20 +108,15 @@ static int64_t units_of(const struct bind_row *rows, size_t n, struct str resour
 
 /* --- the node */
 
-bool bind_is_reconfiguring(struct str mig_state)
-{
-	return !str_empty(mig_state) && !str_equal(mig_state, STR("success"));
-}
-
 static bool reconfiguring(struct asking *a)
 {
-	if (!bind_is_reconfiguring(a->view->mig_state))
+	if (!a->view->reconfiguring)
 		return false;
 	return refuse(
 		a,
-		"The cards of node %.*s are being partitioned anew: its label "
-		"nvidia.com/mig.config.state is %.*s, and it takes pods when that is success.",
-		STR_ARGS(a->view->node), STR_ARGS(a->view->mig_state));
+		"The cards of node %.*s are being partitioned anew: it takes pods when its label "
+		"nvidia.com/mig.config.state is success.",
+		STR_ARGS(a->view->node));
 }
 
 static bool unpriced(struct asking *a)

@@ -63,7 +63,7 @@ struct bind_view {
 	const struct bind_row *asks;
 	size_t n_asks;
 	struct str node;
-	struct str mig_state; /* the node's label nvidia.com/mig.config.state; empty: none */
+	bool reconfiguring; /* the node's cards are being cut anew (model/node.h) */
 
 	const struct quota_spec *spec; /* of the quota that governs; NULL: there is none */
 	int64_t effective;             /* bytes that are allowed now */
@@ -86,11 +86,5 @@ struct bind_decision {
  * tenant, where the node can take it. A namespace of a tenant without a quota is allowed nothing.
  */
 void bind_decide(const struct bind_view *view, struct bind_decision *ret_decision);
-
-/*
- * Whether what a node offers is not what it will: MIG manager's state is there and is not
- * "success". One that failed has cards that nobody knows.
- */
-bool bind_is_reconfiguring(struct str mig_state);
 
 #endif

@@ -398,6 +398,30 @@ static void refuses_more_resources_than_it_keeps(void **state)
 	assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
+static void a_node_is_being_cut_anew_until_its_label_says_success(void **state)
+{
+	static const struct {
+		const char *labels;
+		bool is;
+	} cases[] = {
+		{"", false},
+		{"'nvidia.com/mig.config.state':'success'", false},
+		{"'nvidia.com/mig.config.state':'pending'", true},
+		{"'nvidia.com/mig.config.state':'rebooting'", true},
+		{"'nvidia.com/mig.config.state':'failed'", true},
+		{"'nvidia.com/mig.config.state':'other'", true},
+	};
+	struct arena arena CLEANUP(arena_clear);
+	struct node_facts facts;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(pack_labels(cases[i].labels, GPU, &arena, &facts, NULL), 0);
+		assert_int_equal(facts.reconfiguring, cases[i].is);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -405,6 +429,7 @@ int main(void)
 		cmocka_unit_test(labels_price_what_they_describe_and_nothing_else),
 		cmocka_unit_test(refuses_with_the_node_s_name),
 		cmocka_unit_test(a_node_is_ready_only_where_its_condition_says_so),
+		cmocka_unit_test(a_node_is_being_cut_anew_until_its_label_says_success),
 		cmocka_unit_test(refuses_more_resources_than_it_keeps),
 	};
 
