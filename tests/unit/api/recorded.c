@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "codec/json.h"
 
 #define FOLDER "tests/data/wire/objects/"
@@ -51,4 +52,19 @@ void sample_decode(const struct schema *schema, const char *json, struct arena *
 			copy[i] = '"';
 	if (json_decode(schema, (struct str){copy, len}, arena, ret_object, &err) < 0)
 		fail_msg("%s: %s", json, err.message);
+}
+
+void fixture_init(struct fixture *f)
+{
+	*f = (struct fixture){0};
+	arena_init(&f->arena, LIMIT_DECODE_ARENA);
+	buf_init(&f->text, LIMIT_WATCH_FRAME);
+	buf_init(&f->out, LIMIT_WATCH_FRAME);
+}
+
+void fixture_clear(struct fixture *f)
+{
+	arena_clear(&f->arena);
+	buf_clear(&f->text);
+	buf_clear(&f->out);
 }

@@ -4,6 +4,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/error.h"
+#include "base/macros.h"
 #include "codec/schema.h"
 
 /* Objects of a real API server, recorded by tests/data/wire/record-objects. */
@@ -18,5 +20,16 @@ void recorded_decode(const struct schema *schema, const char *name, struct buf *
 /* The same for JSON that stands in a test, with ' for ". */
 void sample_decode(const struct schema *schema, const char *json, struct arena *arena,
 		   void *ret_object);
+
+/* What a test of a packer works with. */
+struct fixture {
+	struct arena arena;
+	struct buf text, out;
+	struct error err;
+};
+
+void fixture_init(struct fixture *f);
+void fixture_clear(struct fixture *f);
+DEFINE_CLEAR(struct fixture, fixture_clear)
 
 #endif

@@ -10,33 +10,7 @@
 #include "api/body.h"
 #include "base/limits.h"
 #include "base/macros.h"
-
-static struct buf body;
-
-static int setup(void **state)
-{
-	(void)state;
-	buf_init(&body, LIMIT_JSON_OUTPUT);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	buf_clear(&body);
-	return 0;
-}
-
-static void assert_body(const char *wanted)
-{
-	size_t i;
-
-	assert_false(body.overflowed);
-	for (i = 0; i < body.len; i++)
-		if (body.data[i] == '"')
-			body.data[i] = '\'';
-	assert_string_equal(body.data, wanted);
-}
+#include "written.h"
 
 #define OWNER \
 	(&(struct body_owner){STR("gpuqos.io/v1alpha1"), STR("GpuMemoryQuota"), STR("q"), STR("u")})

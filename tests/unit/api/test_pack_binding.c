@@ -15,27 +15,6 @@
 #include "codec/pb.h"
 #include "recorded.h"
 
-struct fixture {
-	struct arena arena;
-	struct buf text;
-	struct error err;
-};
-
-static void fixture_init(struct fixture *f)
-{
-	*f = (struct fixture){0};
-	arena_init(&f->arena, LIMIT_DECODE_ARENA);
-	buf_init(&f->text, LIMIT_WATCH_FRAME);
-}
-
-static void fixture_clear(struct fixture *f)
-{
-	arena_clear(&f->arena);
-	buf_clear(&f->text);
-}
-
-DEFINE_CLEAR(struct fixture, fixture_clear)
-
 /* As it comes from the API server: protobuf. */
 static void recorded_binding(struct fixture *f, const char *name, struct binding_facts *ret_facts)
 {

@@ -13,29 +13,6 @@
 #include "codec/pb.h"
 #include "recorded.h"
 
-struct fixture {
-	struct arena arena;
-	struct buf text, out;
-	struct error err;
-};
-
-static void fixture_init(struct fixture *f)
-{
-	*f = (struct fixture){0};
-	arena_init(&f->arena, LIMIT_DECODE_ARENA);
-	buf_init(&f->text, LIMIT_WATCH_FRAME);
-	buf_init(&f->out, LIMIT_WATCH_FRAME);
-}
-
-static void fixture_clear(struct fixture *f)
-{
-	arena_clear(&f->arena);
-	buf_clear(&f->text);
-	buf_clear(&f->out);
-}
-
-DEFINE_CLEAR(struct fixture, fixture_clear)
-
 static void assert_out(struct fixture *f, const char *what, const char *wanted)
 {
 	if (!str_equal(buf_str(&f->out), str_from(wanted)))

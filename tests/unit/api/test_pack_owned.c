@@ -26,27 +26,6 @@ static void assert_amounts(const struct resource_amount *amounts, size_t len, co
 		fail_msg("%.*s, not %s", STR_ARGS(buf_str(&text)), wanted);
 }
 
-struct fixture {
-	struct arena arena;
-	struct buf text;
-	struct error err;
-};
-
-static void fixture_init(struct fixture *f)
-{
-	*f = (struct fixture){0};
-	arena_init(&f->arena, LIMIT_DECODE_ARENA);
-	buf_init(&f->text, LIMIT_WATCH_FRAME);
-}
-
-static void fixture_clear(struct fixture *f)
-{
-	arena_clear(&f->arena);
-	buf_clear(&f->text);
-}
-
-DEFINE_CLEAR(struct fixture, fixture_clear)
-
 static void quota_of(struct fixture *f, const char *name, struct resource_quota_facts *ret_facts)
 {
 	struct wire_resource_quota wire;
