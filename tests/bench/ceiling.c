@@ -14,107 +14,17 @@
 #include "base/limits.h"
 #include "cluster/read.h"
 #include "cluster/tenants.h"
+#include "lib/crowd.h"
 #include "quota/tenant.h"
 
-#define PODS_PER_NAMESPACE 4
-#define NODES              50
-#define ROUNDS             201
-
-static const struct device_ask one_card = {.resource = {"nvidia.com/gpu", 14}, .count = 1};
-static const struct container_facts container = {CONTAINER_NORMAL, &one_card, 1};
-
-static void check(int result, const struct error *err)
-{
-	if (result == 0)
-		return;
-	fprintf(stderr, "ceiling: %s\n", err->message);
-	exit(1);
-}
-
-/* Eight texts live at a time. */
-static struct str text(const char *stem, unsigned int number)
-{
-	static char buffers[8][64];
-	static unsigned int next;
-	char *buffer = buffers[next++ % 8];
-
-	snprintf(buffer, sizeof(buffers[0]), "%s-%06u", stem, number);
-	return str_from(buffer);
-}
-
-static void add_node(struct cluster *cluster, unsigned int number)
-{
-	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
-				     .product = STR("NVIDIA-H100-80GB-HBM3"),
-				     .unit_memory = 80 * GIB,
-				     .min_memory = 80 * GIB,
-				     .count = 8,
-				     .sharing = DEVICE_WHOLE};
-	struct error err = {0};
-
-	check(cluster_apply_node(cluster,
-				 &(struct node_facts){.name = text("node", number),
-						      .uid = text("node-uid", number),
-						      .resource_version = 1,
-						      .offers = &offer,
-						      .n_offers = 1},
-				 &err),
-	      &err);
-}
-
-static void add_pod(struct cluster *cluster, unsigned int namespace, unsigned int number)
-{
-	struct error err = {0};
-
-	check(cluster_apply_pod(
-		      cluster,
-		      &(struct pod_facts){.namespace = text("team", namespace),
-					  .name = text("worker", number),
-					  .uid = text("pod-uid", namespace * 1000 + number),
-					  .resource_version = number + 1,
-					  .node = text("node", (namespace + number) % NODES),
-					  .phase = POD_RUNNING,
-					  .created_us = 1700000000 * USEC_PER_SEC,
-					  .containers = &container,
-					  .n_containers = 1},
-		      &err),
-	      &err);
-}
-
-static void add_namespace(struct cluster *cluster, unsigned int tenant, unsigned int number)
-{
-	struct label label = {STR("tenant"), text("tenant", tenant)};
-	struct namespace_facts facts = {.name = text("team", number),
-					.uid = text("uid", number),
-					.resource_version = 1,
-					.managed = true,
-					.labels = &label,
-					.n_labels = 1};
-	struct quota_facts quota = {.namespace = facts.name,
-				    .name = STR("team"),
-				    .uid = text("quota-uid", number),
-				    .resource_version = 1,
-				    .created_us = 1700000000 * USEC_PER_SEC + number,
-				    .generation = 1,
-				    .spec = {.gpu_memory = 1024 * GIB,
-					     .gpus = AMOUNT_NONE,
-					     .pod_gpu_memory = AMOUNT_NONE,
-					     .pod_gpus = AMOUNT_NONE,
-					     .borrow_limit = number % 2 ? 512 * GIB : 0}};
-	struct error err = {0};
-
-	check(cluster_apply_namespace(cluster, &facts, &err), &err);
-	check(cluster_apply_quota(cluster, &quota, &err), &err);
-	for (unsigned int pod = 0; pod < PODS_PER_NAMESPACE; pod++)
-		add_pod(cluster, number, pod);
-}
+#define ROUNDS 201
 
 static void add_tenant(struct cluster *cluster, unsigned int number, unsigned int n_namespaces)
 {
-	struct str value = text("tenant", number);
+	struct str value = crowd_text("tenant", number);
 	struct label_requirement requirement = {STR("tenant"), LABEL_IN, &value, 1};
-	struct tenant_facts facts = {.name = text("tenant", number),
-				     .uid = text("tenant-uid", number),
+	struct tenant_facts facts = {.name = crowd_text("tenant", number),
+				     .uid = crowd_text("tenant-uid", number),
 				     .resource_version = 1,
 				     .created_us = 1700000000 * USEC_PER_SEC,
 				     .generation = 1,
@@ -123,9 +33,9 @@ static void add_tenant(struct cluster *cluster, unsigned int number, unsigned in
 					      .ceiling_gpus = AMOUNT_NONE}};
 	struct error err = {0};
 
-	check(cluster_apply_tenant(cluster, &facts, &err), &err);
+	crowd_check(cluster_apply_tenant(cluster, &facts, &err), &err);
 	for (unsigned int i = 0; i < n_namespaces; i++)
-		add_namespace(cluster, number, number * n_namespaces + i);
+		crowd_add_namespace(cluster, number, number * n_namespaces + i);
 }
 
 static void decide(struct cluster *cluster, uint32_t tenant, struct arena *arena)
@@ -137,11 +47,11 @@ static void decide(struct cluster *cluster, uint32_t tenant, struct arena *arena
 
 	arena_reset(arena);
 	cluster_refresh_tenant(cluster, tenant);
-	check(cluster_tenant_view(cluster, tenant, arena, &lookup, &err), &err);
+	crowd_check(cluster_tenant_view(cluster, tenant, arena, &lookup, &err), &err);
 	grants = arena_alloc(arena, lookup.view.n_members * sizeof(*grants));
 	if (!grants)
 		exit(1);
-	check(tenant_decide(&lookup.view, arena, grants, &sums, &err), &err);
+	crowd_check(tenant_decide(&lookup.view, arena, grants, &sums, &err), &err);
 	cluster_grant(
 		cluster, tenant,
 		&(struct tenant_decision){lookup.namespaces, grants, lookup.view.n_members, &sums});
@@ -162,7 +72,7 @@ static unsigned int decide_dirty(struct cluster *cluster, struct arena *arena)
 static unsigned int measured_event(struct cluster *cluster, unsigned int namespace,
 				   struct arena *arena)
 {
-	add_pod(cluster, namespace, PODS_PER_NAMESPACE);
+	crowd_add_pod(cluster, namespace, CROWD_PODS);
 	return decide_dirty(cluster, arena);
 }
 
@@ -186,9 +96,9 @@ static int64_t median_us(struct cluster *cluster, struct arena *arena)
 	for (size_t i = 0; i < ROUNDS; i++) {
 		if (i % 2)
 			cluster_delete(cluster, CLUSTER_PODS, STR("team-000000"),
-				       text("worker", PODS_PER_NAMESPACE));
+				       crowd_text("worker", CROWD_PODS));
 		else
-			add_pod(cluster, 0, PODS_PER_NAMESPACE);
+			crowd_add_pod(cluster, 0, CROWD_PODS);
 		took[i] = clock_monotonic(clock);
 		decide(cluster, tenant, arena);
 		took[i] = clock_monotonic(clock) - took[i];
@@ -208,8 +118,8 @@ int main(int argc, char **argv)
 	unsigned int decided;
 
 	arena_init(&arena, LIMIT_DECODE_ARENA);
-	for (unsigned int i = 0; i < NODES; i++)
-		add_node(cluster, i);
+	for (unsigned int i = 0; i < CROWD_NODES; i++)
+		crowd_add_node(cluster, i);
 	for (unsigned int i = 0; i < tenants; i++)
 		add_tenant(cluster, i, namespaces);
 	decide_dirty(cluster, &arena);
