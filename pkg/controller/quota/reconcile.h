@@ -12,9 +12,10 @@
 /*
  * One namespace: gather what the cluster holds of it, decide what its GpuMemoryQuotas and its
  * tenant mean, and say it in writes, in this order:
- *   1. ResourceQuota gpuqos, the first gate
- *   2. LimitRange gpuqos, only when asked for
- *   3. the namespace's labels, which open it to the second gate
+ *   1. the namespace's labels, which open it to the second gate and say that what follows is ours:
+ *      whoever finds them finds what to take away, also where the writes ended here
+ *   2. ResourceQuota gpuqos, the first gate
+ *   3. LimitRange gpuqos, only when asked for
  *   4. status of each quota, oldest first
  *   5. the eviction of one pod, after its receipt
  * A namespace of a tenant in which no quota governs gets a ResourceQuota of nothing. Nothing is

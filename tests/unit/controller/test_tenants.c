@@ -116,14 +116,14 @@ static void a_namespace_of_a_tenant_without_a_quota_gets_nothing_and_is_labelled
 
 	show_tenant(w);
 	sync_all(w, NULL);
-	const char *body = body_of(w, "APPLY resourcequotas a/gpuqos");
+	const char *body = body_of(w, "PATCH namespaces /a");
 
-	assert_non_null(strstr(body, "\"requests.nvidia.com/gpu\":\"0\""));
-	assert_non_null(strstr(body, "\"kind\":\"TenantQoS\",\"name\":\"t\",\"uid\":\"u\""));
-	answer(w, "APPLY resourcequotas", "20");
-	body = body_of(w, "PATCH namespaces /a");
 	assert_non_null(strstr(body, "\"gpuqos.io/managed\":\"true\""));
 	assert_non_null(strstr(body, "\"gpuqos.io/tenant\":\"t\""));
+	answer(w, "PATCH namespaces", "20");
+	body = body_of(w, "APPLY resourcequotas a/gpuqos");
+	assert_non_null(strstr(body, "\"requests.nvidia.com/gpu\":\"0\""));
+	assert_non_null(strstr(body, "\"kind\":\"TenantQoS\",\"name\":\"t\",\"uid\":\"u\""));
 }
 
 static void a_tenant_writes_its_bindings_and_then_its_status(void **state)
@@ -150,6 +150,7 @@ static void without_the_kind_of_tenants_quotas_are_reconciled_all_the_same(void 
 	     "{\"metadata\":{\"name\":\"team\",\"namespace\":\"a\",\"uid\":\"q\","
 	     "\"resourceVersion\":\"12\",\"generation\":1},\"spec\":{\"gpuMemory\":\"320Gi\"}}");
 	sync_all(w, "WATCH tenantqos");
+	answer(w, "PATCH namespaces", "20");
 	fake_kube_expect(&w->kube, "APPLY resourcequotas a/gpuqos");
 	buf_init(&text, 8192);
 	assert_true(controller_ready(w->controller, &text));
