@@ -168,6 +168,21 @@ struct tenant_grant grant_of(const struct cluster *cluster, uint32_t namespace)
 	return grant;
 }
 
+/*
+ * Devices whose memory nothing tells are not nothing, as when their nodes are gone for a while and
+ * the pods are not: the member then counts as using what keeps its loans, and those of others, as
+ * they are, until it is known.
+ */
+static void assume_use(struct tenant_member *member)
+{
+	int64_t own = saturating_sub(member->granted, member->lent);
+	int64_t kept = member->borrowed > 0
+			       ? saturating_add(member->granted, member->borrowed)
+			       : saturating_sub(own, saturating_mul(member->reserve, 2));
+
+	member->used = MAX(member->used, kept);
+}
+
 static void read_member(const struct cluster *cluster, uint32_t namespace,
 			const struct cards *cards, struct tenant_member *ret_member)
 {
@@ -206,6 +221,8 @@ static void read_member(const struct cluster *cluster, uint32_t namespace,
 		read_uses(cluster, &record->sums, &member);
 	if (member.reserve == 0)
 		member.reserve = MAX(cards->largest, 0);
+	if (record->sums.unpriced > 0)
+		assume_use(&member);
 	*ret_member = member;
 }
 
@@ -244,6 +261,8 @@ static bool view_members(const struct cluster *cluster, const struct tenant_reco
 		read_member(cluster, ns, &cards, &members[n]);
 		if (is_unenforced(cluster, ns) && lookup->unenforced.n++ == 0)
 			lookup->unenforced.namespace = members[n].name;
+		if (namespace_at(cluster, ns)->sums.unpriced > 0 && lookup->unpriced.n++ == 0)
+			lookup->unpriced.namespace = members[n].name;
 		n++;
 	}
 	lookup->namespaces = namespaces;

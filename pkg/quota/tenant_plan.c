@@ -278,6 +278,22 @@ static bool exceeded_gpus(struct planning *p, struct condition *c)
 			     status->used_gpus, status->ceiling_gpus);
 }
 
+static bool exceeded_unknown(struct planning *p, struct condition *c)
+{
+	const struct tenant_some *unpriced = &p->view->unpriced;
+
+	if (unpriced->n <= 0)
+		return false;
+	condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_UNKNOWN_MEMORY,
+		      "Nothing tells the memory of devices in use in %" PRId64 " of the namespaces",
+		      unpriced->n);
+	if (!str_empty(unpriced->namespace))
+		condition_say_more(c, ", %.*s among them", STR_ARGS(unpriced->namespace));
+	condition_say_more(c, ": they keep what they hold and have lent, and see whether their "
+			      "nodes are there.");
+	return true;
+}
+
 static bool exceeded_not(struct planning *p, struct condition *c)
 {
 	const struct tenant_status *status = &p->plan.status;
@@ -299,7 +315,8 @@ static const struct check {
 	{TENANT_READY, ready_not_accepted},       {TENANT_READY, ready_to_be_written},
 	{TENANT_READY, ready_not_enforced},       {TENANT_READY, ready},
 	{TENANT_EXCEEDED, exceeded_not_measured}, {TENANT_EXCEEDED, exceeded_memory},
-	{TENANT_EXCEEDED, exceeded_gpus},         {TENANT_EXCEEDED, exceeded_not},
+	{TENANT_EXCEEDED, exceeded_gpus},         {TENANT_EXCEEDED, exceeded_unknown},
+	{TENANT_EXCEEDED, exceeded_not},
 };
 
 static const struct tenant_status *seen_status(const struct planning *p)

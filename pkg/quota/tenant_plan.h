@@ -29,6 +29,7 @@ struct tenant_plan_view {
 	struct tenant_some elsewhere;  /* that it selects and an older TenantQoS has */
 	struct str elsewhere_tenant;   /* the one that has elsewhere.namespace */
 	struct tenant_some unenforced; /* of its own: what they may hold is not yet enforced */
+	struct tenant_some unpriced; /* of its own: nothing tells what some of their devices are */
 	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* as seen; NULL: not there */
 	int64_t now_real_us;
 };

@@ -180,6 +180,7 @@ static int decide_plan(struct turn *turn, struct error *err)
 		.elsewhere = some_of(&lookup->elsewhere),
 		.elsewhere_tenant = lookup->elsewhere.tenant,
 		.unenforced = some_of(&lookup->unenforced),
+		.unpriced = some_of(&lookup->unpriced),
 		.now_real_us = clock_real(loop_clock(turn->reconciler->loop)),
 	};
 

@@ -271,6 +271,89 @@ static void test_a_tenant_s_namespace_without_a_quota_has_a_view(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
+/* --- what is not known */
+
+static void apply_cards(struct cluster *c, const char *namespace, const char *name, int64_t n)
+{
+	const struct device_ask ask = {.resource = cards[0].resource, .count = n};
+	const struct container_facts container = {CONTAINER_NORMAL, &ask, 1};
+	const struct pod_facts pod = {.namespace = str_from(namespace),
+				      .name = str_from(name),
+				      .uid = str_from(name),
+				      .node = STR("n"),
+				      .containers = &container,
+				      .n_containers = 1};
+
+	assert_int_equal(cluster_apply_pod(c, &pod, NULL), 0);
+}
+
+/* The nodes are gone and the pods are not: nobody gets what they may still hold. */
+static void test_devices_that_nothing_tells_keep_loans_as_they_are(void **state)
+{
+	const struct tenant_grant lends = {
+		.granted = 480 * GIB, .lent = 160 * GIB, .effective = 320 * GIB};
+	const struct tenant_grant borrows = {
+		.granted = 160 * GIB, .borrowed = 160 * GIB, .effective = 320 * GIB};
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	struct tenant_lookup lookup;
+
+	apply_node(c);
+	tell_namespace(c, "a", &ml);
+	tell_namespace(c, "b", &ml);
+	tell_quota(c, "a", spec_of(480 * GIB), NULL);
+	tell_quota(c, "b", spec_of(160 * GIB), NULL);
+	tell_tenant(c, "t", 1, &is_ml);
+	assert_takes(c, "t");
+	tell_grant(c, "t", "a", lends);
+	tell_grant(c, "t", "b", borrows);
+	apply_cards(c, "a", "x", 1);
+	apply_cards(c, "b", "y", 4);
+	cluster_refresh_tenant(c, cluster_tenant_find(c, STR("t")));
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(lookup.unpriced.n, 0);
+	assert_int_equal(member_of(&lookup, "b")->used, 320 * GIB);
+
+	cluster_delete(c, CLUSTER_NODES, STR_NONE, STR("n"));
+	cluster_refresh_tenant(c, cluster_tenant_find(c, STR("t")));
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(lookup.unpriced.n, 2);
+	assert_int_equal(member_of(&lookup, "b")->used, 320 * GIB);
+	assert_int_equal(member_of(&lookup, "a")->used,
+			 320 * GIB - 2 * member_of(&lookup, "a")->reserve);
+	arena_clear(&arena);
+}
+
+static void test_what_a_tenant_published_is_seen_whole(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	struct tenant_facts facts = tenant_of("t", 1, &is_ml);
+	struct tenant_lookup lookup;
+
+	facts.has_status = true;
+	facts.status = (struct tenant_status){.observed_generation = 1,
+					      .ceiling = 2 * GIB,
+					      .ceiling_gpus = 3,
+					      .granted = 4,
+					      .used = 5,
+					      .lent = 6,
+					      .granted_gpus = 7,
+					      .used_gpus = 8,
+					      .n_namespaces = 9};
+	assert_int_equal(cluster_apply_tenant(c, &facts, NULL), 0);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(lookup.facts.status.ceiling, 2 * GIB);
+	assert_int_equal(lookup.facts.status.ceiling_gpus, 3);
+	assert_int_equal(lookup.facts.status.granted, 4);
+	assert_int_equal(lookup.facts.status.used, 5);
+	assert_int_equal(lookup.facts.status.lent, 6);
+	assert_int_equal(lookup.facts.status.granted_gpus, 7);
+	assert_int_equal(lookup.facts.status.used_gpus, 8);
+	assert_int_equal(lookup.facts.status.n_namespaces, 9);
+	arena_clear(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +364,8 @@ int main(void)
 		CASE(what_was_sent_counts_until_it_is_shown),
 		CASE(cards_in_use_and_wanted),
 		CASE(a_tenant_s_namespace_without_a_quota_has_a_view),
+		CASE(devices_that_nothing_tells_keep_loans_as_they_are),
+		CASE(what_a_tenant_published_is_seen_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
