@@ -119,7 +119,8 @@ enum quota_condition {
  * - Ready: ENFORCED, PENDING (some namespace is not yet enforced), NOT_ACCEPTED
  * - Accepted: ACCEPTED, INVALID, TERMINATING, NAMESPACE_CONFLICT (an older one has some of the
  *   namespaces)
- * - Exceeded: WITHIN_LIMIT, OVER_LIMIT (more is held than the ceiling), NOT_ACCEPTED
+ * - Exceeded: WITHIN_LIMIT, OVER_LIMIT (more is held than the ceiling), UNKNOWN_MEMORY,
+ * NOT_ACCEPTED
  */
 #define QUOTA_REASONS(X)                         \
 	X(ENFORCED, "Enforced")                  \
