@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The admission policies gpuqos-quota and gpuqos-claims once more, from what they say: prices are
+ * those of status.resources, room is what was published, and a quota that does not govern is passed
+ * over.
+ */
+#include <string.h>
+
+#include "lib/world_api.h"
+#include "lib/world_gates.h"
+
+static bool governs(const struct world_quota *quota)
+{
+	const struct condition *accepted = &quota->status.s.conditions[QUOTA_ACCEPTED];
+
+	if (!quota->status.exists || quota->spec.dry_run)
+		return false;
+	return accepted->status == CONDITION_TRUE ||
+	       accepted->reason == QUOTA_REASON_CEILING_EXCEEDED ||
+	       accepted->reason == QUOTA_REASON_INVALID;
+}
+
+/* What it comes to, in all and by the one product that is capped. */
+struct bill {
+	int64_t bytes, cards, product_bytes, product_cards;
+};
+
+static void add(const struct world_quota *quota, const struct quota_row *row, int64_t units,
+		int64_t bytes, struct bill *bill)
+{
+	int64_t cards = row->sharing == DEVICE_WHOLE ? units : 0;
+
+	bill->bytes += bytes;
+	bill->cards += cards;
+	if (!str_equal(row->product, quota->cap.product))
+		return;
+	bill->product_bytes += bytes;
+	bill->product_cards += cards;
+}
+
+static bool is_within_product(const struct world_quota *quota, const struct bill *bill)
+{
+	const struct product_cap *cap = &quota->cap;
+	int64_t bytes = bill->product_bytes, cards = bill->product_cards;
+
+	if (str_empty(cap->product) || bytes == 0)
+		return true;
+	for (size_t i = 0; i < quota->status.s.n_rows; i++) {
+		const struct quota_row *row = &quota->status.rows[i];
+
+		if (!str_equal(row->product, cap->product))
+			continue;
+		if (row->unit_memory != AMOUNT_UNKNOWN)
+			bytes += row->used * row->unit_memory;
+		if (row->sharing == DEVICE_WHOLE)
+			cards += row->used;
+	}
+	if (cap->gpu_memory != AMOUNT_NONE && bytes > cap->gpu_memory)
+		return false;
+	return cap->gpus == AMOUNT_NONE || bill->product_cards == 0 || cards <= cap->gpus;
+}
+
+static bool is_within(const struct world_quota *quota, const struct bill *bill)
+{
+	const struct quota_spec *spec = &quota->spec;
+	const struct quota_status *status = &quota->status.s;
+
+	if (spec->pod_gpu_memory != AMOUNT_NONE && bill->bytes > spec->pod_gpu_memory)
+		return false;
+	if (spec->pod_gpus != AMOUNT_NONE && bill->cards > spec->pod_gpus)
+		return false;
+	if (spec->gpus != AMOUNT_NONE && bill->cards > 0 &&
+	    bill->cards + status->gpus_used > spec->gpus)
+		return false;
+	return is_within_product(quota, bill) && status->used + bill->bytes <= status->effective;
+}
+
+/* The dearest row of a resource, or of all (WORLD_NONE), on a product; equally dear: the first by
+ * name. */
+static const struct quota_row *dearest(const struct world_quota *quota, int resource,
+				       struct str product, bool whole)
+{
+	const struct quota_row *best = NULL;
+
+	for (size_t i = 0; i < quota->status.s.n_rows; i++) {
+		const struct quota_row *row = &quota->status.rows[i];
+
+		if (row->unit_memory == AMOUNT_UNKNOWN ||
+		    (resource != WORLD_NONE &&
+		     !str_equal(row->resource, world_resource_names[resource])) ||
+		    (!str_empty(product) && !str_equal(row->product, product)) ||
+		    (whole && row->sharing != DEVICE_WHOLE))
+			continue;
+		if (!best || row->unit_memory > best->unit_memory ||
+		    (row->unit_memory == best->unit_memory &&
+		     str_compare(row->product, best->product) < 0))
+			best = row;
+	}
+	return best;
+}
+
+/* Whether a name says that it is a GPU: without a price that is refused. */
+static bool sounds_like_gpu(int resource)
+{
+	struct str name = world_resource_names[resource];
+
+	return str_starts_with(name, STR("nvidia.com/")) ||
+	       str_starts_with(name, STR("amd.com/")) ||
+	       str_starts_with(name, STR("volcano.sh/")) ||
+	       str_starts_with(name, STR("koordinator.sh/"));
+}
+
+static bool is_kai(enum world_resource resource)
+{
+	return resource == WORLD_KAI_MEMORY || resource == WORLD_KAI_FRACTION;
+}
+
+static bool price_ask(const struct world_quota *quota, const struct world_ask *ask,
+		      struct str product, struct bill *bill)
+{
+	const struct quota_row *row;
+
+	if (is_kai(ask->resource)) {
+		row = dearest(quota, WORLD_GPU, product, true);
+		if (!row)
+			return false;
+		add(quota, row, 0,
+		    ask->count *
+			    (ask->resource == WORLD_KAI_MEMORY ? MIB : row->unit_memory / 1000),
+		    bill);
+		return true;
+	}
+	row = dearest(quota, (int)ask->resource, product, false);
+	if (row)
+		add(quota, row, ask->count, ask->count * row->unit_memory, bill);
+	return row || !sounds_like_gpu((int)ask->resource);
+}
+
+bool world_policy_allows_pod(const struct world_quota *quota, const struct world_pod *pod)
+{
+	struct world_ask asks[4];
+	int n = world_shape_asks(&world_shapes[pod->shape], asks);
+	struct bill bill = {0};
+
+	if (n == 0 || !governs(quota))
+		return true;
+	for (int i = 0; i < n; i++)
+		if (!price_ask(quota, &asks[i], world_product_names[pod->product], &bill))
+			return false;
+	return is_within(quota, &bill);
+}
+
+/* A class without a row of its own may well give GPUs: it costs the dearest row that there is. */
+static const struct quota_row *class_row(const struct world_quota *quota, int class)
+{
+	const struct quota_row *row = NULL;
+
+	if (!world_classes[class].extended)
+		row = dearest(quota, (int)world_classes[class].row, STR_NONE, false);
+	return row ? row : dearest(quota, WORLD_NONE, STR_NONE, false);
+}
+
+bool world_policy_allows_claim(const struct world_quota *quota, const struct world_claim *claim)
+{
+	const struct quota_row *row = class_row(quota, claim->class), *other = NULL;
+	int64_t count = claim->count;
+	struct bill bill = {0};
+
+	if (!governs(quota))
+		return true;
+	if (!row)
+		return false;
+	if (claim->other_class != WORLD_NONE) {
+		other = class_row(quota, claim->other_class);
+		if (other && other->unit_memory > count * row->unit_memory) {
+			row = other;
+			count = 1;
+		}
+	}
+	add(quota, row, count, count * row->unit_memory, &bill);
+	return is_within(quota, &bill);
+}
+
+void world_policy_sees(struct world *w, int quota)
+{
+	w->params[quota] = w->api.quotas[quota];
+	world_status_fix(&w->params[quota].status);
+}
