@@ -180,7 +180,7 @@ static void assume_use(struct tenant_member *member)
 			       ? saturating_add(member->granted, member->borrowed)
 			       : saturating_sub(own, saturating_mul(member->reserve, 2));
 
-	member->used = MAX(member->used, kept);
+	member->assumed = MAX(kept - member->used, 0);
 }
 
 static void read_member(const struct cluster *cluster, uint32_t namespace,

@@ -30,7 +30,7 @@ static void start(struct tenant_party *p, const struct tenant_member *m, struct 
 {
 	*grant = (struct tenant_grant){0};
 	*p = (struct tenant_party){.member = m, .grant = grant};
-	p->memory.held = MAX(MAX(m->enforced, m->used), 0);
+	p->memory.held = MAX(m->enforced, tenant_use(m));
 	p->gpus.held = MAX(MAX(m->enforced_gpus, m->used_gpus), 0);
 }
 

@@ -53,6 +53,8 @@ struct tenant_member {
 	 */
 	int64_t enforced, enforced_gpus;
 	int64_t used, used_gpus; /* by the ledger */
+	int64_t assumed;         /* bytes that it uses besides, >= 0, for all that is decided: of
+				    devices whose memory nothing tells */
 	int64_t reserve;         /* bytes, >= 0: its largest device */
 };
 

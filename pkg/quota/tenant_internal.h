@@ -2,6 +2,8 @@
 #ifndef GPUQOS_QUOTA_TENANT_INTERNAL_H
 #define GPUQOS_QUOTA_TENANT_INTERNAL_H
 
+#include "base/checked.h"
+#include "base/macros.h"
 #include "quota/tenant.h"
 
 /*
@@ -66,5 +68,11 @@ void tenant_lend(struct tenant_work *d);
 void tenant_give(struct tenant_work *d);
 /* tenant_lend.c: borrowed, lent, recalled, by what is given. */
 void tenant_book(struct tenant_work *d);
+
+/* What a member counts as using, bytes. */
+static inline int64_t tenant_use(const struct tenant_member *member)
+{
+	return saturating_add(MAX(member->used, 0), MAX(member->assumed, 0));
+}
 
 #endif

@@ -24,7 +24,7 @@ static void look_at_borrower(struct tenant_party *p, int64_t borrowed)
 {
 	const struct tenant_member *m = p->member;
 	int64_t granted = p->grant->granted, reserve = MAX(m->reserve, 0);
-	int64_t room = saturating_sub(granted, MAX(m->used, 0));
+	int64_t room = saturating_sub(granted, tenant_use(m));
 	int64_t holds = MAX(p->memory.held, m->effective);
 	bool may = m->asks && granted > 0 && room < saturating_mul(reserve, 2);
 	int64_t limit = may ? MAX(m->borrow_limit, 0) : 0;
@@ -39,7 +39,7 @@ static void look_at_donor(struct tenant_party *p, int64_t borrowed, int64_t lent
 {
 	const struct tenant_member *m = p->member;
 	int64_t reserve = MAX(m->reserve, 0);
-	int64_t room = saturating_sub(p->grant->granted, MAX(m->used, 0));
+	int64_t room = saturating_sub(p->grant->granted, tenant_use(m));
 	int64_t most = MAX(saturating_sub(room, saturating_mul(reserve, 2)), 0);
 	int64_t well;
 
@@ -94,7 +94,7 @@ static wide_sum call_back(struct tenant_work *d, wide_sum amount, bool unused_on
 {
 	for (size_t i = d->n; i-- > 0 && amount > 0;) {
 		struct tenant_party *p = &d->parties[i];
-		int64_t beyond = saturating_sub(MAX(p->member->used, 0), p->grant->granted);
+		int64_t beyond = saturating_sub(tenant_use(p->member), p->grant->granted);
 		int64_t needs = unused_only ? MIN(MAX(beyond, 0), p->keeps) : 0;
 		int64_t less = (int64_t)MIN((wide_sum)MAX(p->loan - needs, 0), amount);
 

@@ -246,8 +246,8 @@ static bool decide_quota(struct turn *turn, uint32_t index)
 	world_check_plan(turn->w, turn->space, &lookup.view, &plan);
 	look_again(turn->key, plan.look_again_us);
 	if (plan.governs) {
-		write_quota(turn, &lookup.identity, &plan);
 		write_labels(turn);
+		write_quota(turn, &lookup.identity, &plan);
 	}
 	write_status(turn, &lookup.identity, &plan);
 	if (plan.evict) {
@@ -272,8 +272,8 @@ static void decide_bare(struct turn *turn)
 	assert_int_equal(quota_decide_bare(&bare.view, &shell->arena, &plan, NULL), 0);
 	world_check_plan(turn->w, turn->space, &bare.view, &plan);
 	look_again(turn->key, plan.look_again_us);
-	write_quota(turn, &bare.identity, &plan);
 	write_labels(turn);
+	write_quota(turn, &bare.identity, &plan);
 }
 
 static bool own_writes_unseen(const struct world *w, int space)

@@ -318,8 +318,9 @@ static void test_devices_that_nothing_tells_keep_loans_as_they_are(void **state)
 	cluster_refresh_tenant(c, cluster_tenant_find(c, STR("t")));
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(lookup.unpriced.n, 2);
-	assert_int_equal(member_of(&lookup, "b")->used, 320 * GIB);
-	assert_int_equal(member_of(&lookup, "a")->used,
+	assert_int_equal(member_of(&lookup, "b")->used, 0);
+	assert_int_equal(member_of(&lookup, "b")->assumed, 320 * GIB);
+	assert_int_equal(member_of(&lookup, "a")->assumed,
 			 320 * GIB - 2 * member_of(&lookup, "a")->reserve);
 	arena_clear(&arena);
 }
