@@ -128,7 +128,7 @@ static int decide_resource_quota(struct decision *d, struct error *err)
 	const struct resource_quota_view *seen = &d->view->resource_quota;
 
 	if (d->dry_run) {
-		d->plan.delete_resource_quota = seen->exists && seen->ours;
+		d->plan.delete_resource_quota = seen->exists && (seen->ours || d->view->managed);
 		return 0;
 	}
 	if (decide_hard(d, err) < 0)
@@ -147,7 +147,7 @@ static int decide_limit_range(struct decision *d, struct error *err)
 	const struct quota_spec *spec = d->view->spec;
 
 	if (!d->usable || d->dry_run || spec->n_defaults == 0) {
-		d->plan.delete_limit_range = seen->exists && seen->ours;
+		d->plan.delete_limit_range = seen->exists && (seen->ours || d->view->managed);
 		return 0;
 	}
 	d->plan.defaults = amounts_copy(d->arena, spec->defaults, spec->n_defaults);
