@@ -307,6 +307,16 @@ static void set_selections(struct cluster *cluster, uint32_t namespace, const ui
 
 /* --- changes */
 
+/* Whoever selects it too names the one that has it. */
+static void tell_selecting(struct cluster *cluster, uint32_t namespace)
+{
+	uint32_t selection = namespace_at(cluster, namespace)->first_selection;
+
+	for (; selection != TABLE_NONE;
+	     selection = selection_at(cluster, selection)->namespace_next)
+		cluster_mark_tenant_dirty(cluster, selection_at(cluster, selection)->tenant);
+}
+
 static void resolve(struct cluster *cluster, uint32_t namespace)
 {
 	struct selecting selecting;
@@ -318,6 +328,7 @@ static void resolve(struct cluster *cluster, uint32_t namespace)
 		leave(cluster, namespace);
 		if (tenant != TABLE_NONE)
 			join(cluster, namespace, tenant);
+		tell_selecting(cluster, namespace);
 	}
 	set_selections(cluster, namespace, selecting.tenants + 1,
 		       selecting.len > 0 ? selecting.len - 1 : 0);
