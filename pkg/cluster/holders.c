@@ -59,17 +59,26 @@ static void note(struct cluster *cluster, uint32_t namespace, const struct evict
 	mark_namespace(cluster, namespace);
 }
 
+/*
+ * No watch shows the end of a pod that asks for nothing but claims, since it is not kept. But an
+ * eviction that was issued cannot be taken back, and the claim goes with the pod: until then it is
+ * under way.
+ */
 static void note_claims(struct cluster *cluster, uint32_t namespace,
 			const struct eviction *eviction)
 {
 	struct uid uid = uid_from(&cluster->key, eviction->uid);
+	bool kept = pod_find(cluster, eviction->namespace, eviction->name) != TABLE_NONE;
 	uint32_t claim = namespace_at(cluster, namespace)->first_device_claim;
 
 	for (; claim != TABLE_NONE; claim = device_claim_at(&cluster->dra, claim)->namespace_next) {
 		struct device_claim_record *record = device_claim_at(&cluster->dra, claim);
 
-		if (record->has_owner && uid_equal(record->owner, uid))
-			note(cluster, namespace, eviction, &record->eviction);
+		if (!record->has_owner || !uid_equal(record->owner, uid))
+			continue;
+		note(cluster, namespace, eviction, &record->eviction);
+		if (!kept && eviction->outcome == EVICTION_ISSUED)
+			eviction_at(cluster, record->eviction)->until_us = TIME_NEVER;
 	}
 }
 

@@ -495,9 +495,10 @@ static void test_a_pod_s_claim_is_held_by_the_pod(void **state)
 	drain(c);
 	note(c, UID_A, EVICTION_ISSUED, 0);
 	assert_int_equal(drain(c), 1);
-	assert_true(only(c, 1, EVICTION_SHOWN_US).terminating);
+	assert_true(only(c, 1, TIME_NEVER).terminating);
 	apply_claim(c, "p-gpu", "c", "p");
-	assert_true(only(c, 1, EVICTION_SHOWN_US).terminating);
+	assert_true(only(c, 1, TIME_NEVER).terminating);
+	assert_true(only(c, 2 * EVICTION_SHOWN_US, TIME_NEVER).terminating);
 	apply_claim(c, "p-gpu", "another", "p");
 	assert_false(only(c, 1, TIME_NEVER).terminating);
 	note(c, UID_A, EVICTION_BUDGET, 0);
