@@ -34,6 +34,7 @@ struct world {
 	struct world_shell *shell;
 	struct world_watcher *watcher;       /* what is known about what must hold */
 	uint64_t admitted, refused, written; /* so far */
+	uint64_t ceilings, ceilings_excused; /* looks at a tenant against its ceiling */
 };
 
 int64_t world_below(struct world *w, int64_t bound);

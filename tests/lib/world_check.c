@@ -205,8 +205,11 @@ static void check_tenant(struct world *w, int t)
 	if (watcher->excused[t] && watcher->decided[t] && !total.in_flight &&
 	    !is_over(tenant, &total))
 		watcher->excused[t] = 0;
-	if (watcher->excused[t])
+	w->ceilings++;
+	if (watcher->excused[t]) {
+		w->ceilings_excused++;
 		return;
+	}
 	if (is_over(tenant, &total))
 		world_fail("tenant %d may hold %s and %d cards, its ceiling is %s and %d", t,
 			   amount_text(total.enforced.bytes).text, (int)total.enforced.gpus,
@@ -337,7 +340,7 @@ static void check_dry(const struct quota_view *view, const struct quota_plan *pl
 {
 	assert_false(plan->write_resource_quota || plan->replace_resource_quota);
 	assert_false(plan->remake_resource_quota || plan->write_limit_range);
-	assert_true(!plan->delete_resource_quota || view->resource_quota.ours);
+	assert_true(!plan->delete_resource_quota || view->resource_quota.ours || view->managed);
 	assert_null(plan->evict);
 }
 

@@ -97,7 +97,7 @@ static void test_the_number_is_right(void **state)
 	const char *only = getenv("GPUQOS_SEED"), *soak = getenv("GPUQOS_SOAK");
 	uint64_t first = only ? strtoull(only, NULL, 10) : 1;
 	uint64_t n = only ? 1 : soak ? SOAK_HISTORIES : HISTORIES;
-	uint64_t admitted = 0, refused = 0, written = 0, turns = 0;
+	uint64_t admitted = 0, refused = 0, written = 0, ceilings = 0, excused = 0;
 
 	(void)state;
 	for (uint64_t seed = first; seed < first + n; seed++) {
@@ -106,14 +106,16 @@ static void test_the_number_is_right(void **state)
 		admitted += world.admitted;
 		refused += world.refused;
 		written += world.written;
-		(void)turns;
+		ceilings += world.ceilings;
+		excused += world.ceilings_excused;
 	}
 	running = 0;
 	print_message("seeds %llu to %llu, %d steps each: %llu admitted, %llu refused, %llu "
-		      "writes\n",
+		      "writes; %llu looks at a ceiling, %llu%% of them excused\n",
 		      (unsigned long long)first, (unsigned long long)(first + n - 1), STEPS,
 		      (unsigned long long)admitted, (unsigned long long)refused,
-		      (unsigned long long)written);
+		      (unsigned long long)written, (unsigned long long)ceilings,
+		      (unsigned long long)(100 * excused / MAX(ceilings, 1u)));
 }
 
 int main(void)
