@@ -51,8 +51,6 @@ void cluster_namespace_view(const struct cluster *cluster, uint32_t namespace,
 		.unpriced = sum_clamp(record->sums.unpriced),
 		.pods = record->sums.pods,
 		.released = sum_clamp(record->sums.released),
-		.has_resource_quota = record->owned[OWNED_RESOURCE_QUOTA] != TABLE_NONE,
-		.has_limit_range = record->owned[OWNED_LIMIT_RANGE] != TABLE_NONE,
 	};
 	if (governing != TABLE_NONE) {
 		ret_view->limit = quota_at(cluster, governing)->amounts.limit;

@@ -33,7 +33,6 @@ struct namespace_view {
 	int64_t used, live, unpriced, pods;
 	int64_t released;         /* bytes of pods stuck terminating, not among used */
 	int64_t limit, effective; /* bytes, of the governing quota as last seen; 0 without one */
-	bool has_resource_quota, has_limit_range; /* ours, by name */
 };
 
 void cluster_namespace_view(const struct cluster *cluster, uint32_t namespace,

@@ -179,7 +179,8 @@ static struct total add_up(struct world *w, int t)
 		total.in_flight |= w->shell->spaces[s].set.n > 0;
 		if (w->watcher->use_why[s])
 			total.use_why = w->watcher->use_why[s];
-		if (w->only_profile == WORLD_NONE || !w->watcher->use_changed)
+		if (w->only_profile == WORLD_NONE ||
+		    (!w->watcher->use_changed && !w->watcher->excused[t]))
 			continue;
 		world_recount(&w->api, s, w->now_us, &sum);
 		total.used += sum.used + sum.released;
@@ -193,6 +194,12 @@ static bool is_over(const struct world_tenant *tenant, const struct total *total
 	       (tenant->ceiling_gpus != AMOUNT_NONE && total->enforced.gpus > tenant->ceiling_gpus);
 }
 
+/* What was let in while more was allowed is there until it goes. */
+static bool holds_too_much(const struct world_tenant *tenant, const struct total *total)
+{
+	return tenant->ceiling != AMOUNT_NONE && total->used > tenant->ceiling;
+}
+
 static void check_tenant(struct world *w, int t)
 {
 	struct world_watcher *watcher = w->watcher;
@@ -203,7 +210,7 @@ static void check_tenant(struct world *w, int t)
 		return;
 	total = add_up(w, t);
 	if (watcher->excused[t] && watcher->decided[t] && !total.in_flight &&
-	    !is_over(tenant, &total))
+	    !is_over(tenant, &total) && !holds_too_much(tenant, &total))
 		watcher->excused[t] = 0;
 	w->ceilings++;
 	if (watcher->excused[t]) {
@@ -214,7 +221,7 @@ static void check_tenant(struct world *w, int t)
 		world_fail("tenant %d may hold %s and %d cards, its ceiling is %s and %d", t,
 			   amount_text(total.enforced.bytes).text, (int)total.enforced.gpus,
 			   amount_text(tenant->ceiling).text, (int)tenant->ceiling_gpus);
-	if (!total.use_why && tenant->ceiling != AMOUNT_NONE && total.used > tenant->ceiling)
+	if (!total.use_why && holds_too_much(tenant, &total))
 		world_fail("tenant %d holds %s of one kind, its ceiling is %s", t,
 			   amount_text(total.used).text, amount_text(tenant->ceiling).text);
 }

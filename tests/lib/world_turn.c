@@ -314,7 +314,7 @@ void world_space_turn(struct world *w, int space)
 	if (turn.tenant != UINT32_MAX)
 		cluster_tenant_summary(cluster, turn.tenant, &turn.summary);
 	if (turn.namespace.n_quotas == 0 && turn.tenant == UINT32_MAX) {
-		if (turn.namespace.managed && turn.namespace.has_resource_quota)
+		if (turn.namespace.managed)
 			add_write(turn.key, WORLD_DELETE_QUOTA, space);
 		write_labels(&turn);
 		return;

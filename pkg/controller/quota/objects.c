@@ -78,13 +78,17 @@ int quota_write_labels(struct quota_turn *turn, struct error *err)
 			       &body, err);
 }
 
-/* Only where the label says that it was ours to manage: an object of that name may be anybody's. */
+/*
+ * Only where the label says that it was ours to manage: an object of that name may be anybody's. And
+ * there whether it was seen or not: a write that was never answered may have come to something, and
+ * without the label nobody would look for it again.
+ */
 int quota_write_nothing(struct quota_turn *turn, struct error *err)
 {
-	if (turn->namespace.managed && turn->namespace.has_resource_quota)
+	if (turn->namespace.managed) {
 		add_owned(turn, KUBE_DELETE, &api_resource_quotas);
-	if (turn->namespace.managed && turn->namespace.has_limit_range)
 		add_owned(turn, KUBE_DELETE, &api_limit_ranges);
+	}
 	return quota_write_labels(turn, err);
 }
 

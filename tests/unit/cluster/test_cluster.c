@@ -441,9 +441,9 @@ static void test_only_our_resource_quota_is_kept_and_its_lag_is_timed(void **sta
 	assert_false(view.ours);
 	assert_int_equal(view.differs_since_us, 0);
 	cluster_delete(c, CLUSTER_RESOURCE_QUOTAS, STR("a"), STR("theirs"));
-	assert_true(view_of(c, "a").has_resource_quota);
+	assert_true(quota_view(c, 0, &arena).resource_quota.exists);
 	cluster_delete(c, CLUSTER_RESOURCE_QUOTAS, STR("a"), STR(OWNED_OBJECT_NAME));
-	assert_false(view_of(c, "a").has_resource_quota);
+	assert_false(quota_view(c, 0, &arena).resource_quota.exists);
 	arena_clear(&arena);
 }
 
