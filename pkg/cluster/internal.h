@@ -195,6 +195,13 @@ static inline uint32_t real_seconds(int64_t us)
 	return s < 0 ? 0 : (uint32_t)MIN(s, (int64_t)UINT32_MAX);
 }
 
+/* --- sent.c */
+void sent_settle(struct cluster *cluster, uint32_t namespace); /* a watch has shown something */
+void sent_quota_gone(struct cluster *cluster, uint32_t namespace);
+/* owned.c: to what @hard stands for by the price list, where that is more. */
+void enforced_raise(const struct cluster *cluster, const struct resource_amount *hard,
+		    size_t n_hard, struct enforced *enforced);
+
 static inline bool pod_finished(const struct pod_record *pod)
 {
 	return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;

@@ -125,8 +125,8 @@ static bool all_whole(const struct price_list *slice)
 
 /* The most that @amounts stand for, where that is more. Of units that nobody prices nothing is
  * known: no pod with such a one can be charged. */
-static void raise_to(const struct cluster *cluster, const struct resource_amount *amounts, size_t n,
-		     struct enforced *enforced)
+void enforced_raise(const struct cluster *cluster, const struct resource_amount *amounts, size_t n,
+		    struct enforced *enforced)
 {
 	struct price_list prices = prices_of(cluster);
 
@@ -164,8 +164,8 @@ static bool examine(struct cluster *cluster, struct owned_record *record)
 	record->enforced = (struct enforced){0};
 	record->price_version = cluster->price_version;
 	if (unpack_resource_quota((struct str){record->bytes, record->len}, &arena, &facts)) {
-		raise_to(cluster, facts.hard, facts.n_hard, &record->enforced);
-		raise_to(cluster, facts.status_hard, facts.n_status_hard, &record->enforced);
+		enforced_raise(cluster, facts.hard, facts.n_hard, &record->enforced);
+		enforced_raise(cluster, facts.status_hard, facts.n_status_hard, &record->enforced);
 		shows = shows_spec(&facts);
 	}
 	arena_clear(&arena);
@@ -182,54 +182,6 @@ void owned_reprice(struct cluster *cluster, uint32_t namespace)
 	record = owned_at(cluster, OWNED_RESOURCE_QUOTA, owned);
 	if (record->price_version != cluster->price_version)
 		(void)examine(cluster, record);
-}
-
-/* --- what was sent */
-
-static void forget_sent(struct cluster *cluster, uint32_t namespace)
-{
-	struct namespace_record *record = namespace_at(cluster, namespace);
-
-	record->sent = (struct enforced){0};
-	record->sent_version = 0;
-	cluster_mark_dirty(cluster, namespace);
-}
-
-/* The watch shows the write, or what came after it. */
-static void settle_sent(struct cluster *cluster, uint32_t namespace)
-{
-	const struct namespace_record *record = namespace_at(cluster, namespace);
-	uint32_t owned = record->owned[OWNED_RESOURCE_QUOTA];
-
-	if (record->sent_version == 0 || owned == TABLE_NONE)
-		return;
-	if (owned_at(cluster, OWNED_RESOURCE_QUOTA, owned)->resource_version >=
-	    record->sent_version)
-		forget_sent(cluster, namespace);
-}
-
-void cluster_note_sent(struct cluster *cluster, uint32_t namespace,
-		       const struct resource_amount *hard, size_t n_hard)
-{
-	struct namespace_record *record;
-
-	if (!table_has(&cluster->namespaces, namespace))
-		return;
-	record = namespace_at(cluster, namespace);
-	record->sent_version = 0;
-	raise_to(cluster, hard, n_hard, &record->sent);
-}
-
-void cluster_note_answered(struct cluster *cluster, uint32_t namespace, uint64_t version)
-{
-	if (!table_has(&cluster->namespaces, namespace))
-		return;
-	if (version == 0) {
-		forget_sent(cluster, namespace);
-		return;
-	}
-	namespace_at(cluster, namespace)->sent_version = version;
-	settle_sent(cluster, namespace);
 }
 
 int cluster_apply_resource_quota(struct cluster *cluster, const struct resource_quota_facts *facts,
@@ -249,7 +201,7 @@ int cluster_apply_resource_quota(struct cluster *cluster, const struct resource_
 	if (owned == TABLE_NONE)
 		return 0;
 	record = owned_at(cluster, OWNED_RESOURCE_QUOTA, owned);
-	settle_sent(cluster, record->namespace);
+	sent_settle(cluster, record->namespace);
 	if (examine(cluster, record))
 		record->differs_since_us = 0;
 	else if (record->differs_since_us == 0)

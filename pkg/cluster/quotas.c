@@ -79,6 +79,7 @@ void quota_remove(struct cluster *cluster, uint32_t quota)
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->amounts.tenant);
 	table_remove(&cluster->quotas, quota);
+	sent_quota_gone(cluster, ns);
 	grant_follow(cluster, ns);
 	cluster_mark_dirty(cluster, ns);
 }
@@ -203,6 +204,7 @@ static void update(struct cluster *cluster, uint32_t quota, const struct quota_f
 
 	record->resource_version = facts->resource_version;
 	record->epoch = cluster->epochs[CLUSTER_QUOTAS];
+	sent_settle(cluster, record->namespace);
 	if (record->bytes && str_equal(packed, (struct str){record->bytes, record->len})) {
 		/* A status that is gone and one that cannot be read look alike: either is ours to
 		 * write, and whoever wrote may have made the one the other. */

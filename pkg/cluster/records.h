@@ -97,6 +97,12 @@ struct enforced {
 	int64_t bytes, gpus; /* whole cards */
 };
 
+/* By writes of ours that no watch has shown yet (sent.c). */
+struct sent {
+	struct enforced most;
+	uint64_t version; /* of what came of the last; 0 while that is not known */
+};
+
 enum { OWNED_RESOURCE_QUOTA, OWNED_LIMIT_RANGE, OWNED_COUNT };
 
 struct namespace_record {
@@ -105,8 +111,8 @@ struct namespace_record {
 	int64_t recount_drift;
 	char *labels; /* owned, packed */
 	size_t labels_len;
-	struct enforced sent;      /* by a write of its ResourceQuota that no watch has shown yet */
-	uint64_t sent_version;     /* of what came of it; 0 while that is not known */
+	struct sent sent;          /* its ResourceQuota */
+	struct sent published;     /* the status of the quota that governs: `effective` */
 	struct tenant_grant grant; /* of its tenant; zeroed until decided */
 	uint32_t name, uid;        /* a reference each */
 	uint32_t tenant_label;     /* likewise */

@@ -198,8 +198,8 @@ static void read_member(const struct cluster *cluster, uint32_t namespace,
 		.lent = grant.lent,
 		.effective = grant.effective,
 		.effective_gpus = grant.effective_gpus,
-		.enforced = record->sent.bytes,
-		.enforced_gpus = record->sent.gpus,
+		.enforced = record->sent.most.bytes,
+		.enforced_gpus = record->sent.most.gpus,
 		.used = sum_clamp(record->sums.used),
 	};
 
@@ -207,6 +207,7 @@ static void read_member(const struct cluster *cluster, uint32_t namespace,
 		const struct quota_amounts *amounts = &quota_at(cluster, quota)->amounts;
 
 		read_quota(quota_at(cluster, quota), &member);
+		member.enforced = MAX(member.enforced, record->published.most.bytes);
 		member.wants_gpus =
 			cards_for(cards, amounts->limit, amounts->limit_gpus, grant.granted_gpus);
 	}

@@ -88,12 +88,17 @@ void cluster_grant(struct cluster *cluster, uint32_t tenant,
 void cluster_forget_grants(struct cluster *cluster);
 
 /*
- * A write of the namespace's ResourceQuota: what it says counts as enforced from when it is sent to
- * when the watch shows it. @version: of the object that came of it, 0 when nothing was written.
- * After an answer that never came what was sent counts on, until a later write is answered.
+ * Writes that raise what the namespace may hold: its ResourceQuota, and the status of its governing
+ * quota, which says @effective bytes. What they say counts as enforced from when they are sent to
+ * when the watch shows them. @kind: of what was answered, CLUSTER_RESOURCE_QUOTAS or
+ * CLUSTER_QUOTAS.
+ * @version: of the object that came of it, 0 when nothing was written. After an answer that never
+ * came what was sent counts on, until a later write is answered.
  */
 void cluster_note_sent(struct cluster *cluster, uint32_t namespace,
 		       const struct resource_amount *hard, size_t n_hard);
-void cluster_note_answered(struct cluster *cluster, uint32_t namespace, uint64_t version);
+void cluster_note_publishing(struct cluster *cluster, uint32_t namespace, int64_t effective);
+void cluster_note_answered(struct cluster *cluster, uint32_t namespace, enum cluster_kind kind,
+			   uint64_t version);
 
 #endif

@@ -392,14 +392,15 @@ static void write_owned(struct world *w)
 	if (chance(w, 3))
 		return;
 	if (chance(w, 3)) {
-		cluster_note_answered(w->cluster, handle_of(w, ns), 0);
+		cluster_note_answered(w->cluster, handle_of(w, ns), CLUSTER_RESOURCE_QUOTAS, 0);
 		space->sent = space->sent_gpus = 0;
 		return;
 	}
 	space->sent_version = w->counter + (uint64_t)below(w, 3);
 	if (space->sent_version == 0)
 		space->sent_version = 1;
-	cluster_note_answered(w->cluster, handle_of(w, ns), space->sent_version);
+	cluster_note_answered(w->cluster, handle_of(w, ns), CLUSTER_RESOURCE_QUOTAS,
+			      space->sent_version);
 	settle(w, ns);
 }
 

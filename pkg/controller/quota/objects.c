@@ -79,9 +79,9 @@ int quota_write_labels(struct quota_turn *turn, struct error *err)
 }
 
 /*
- * Only where the label says that it was ours to manage: an object of that name may be anybody's. And
- * there whether it was seen or not: a write that was never answered may have come to something, and
- * without the label nobody would look for it again.
+ * Only where the label says that it was ours to manage: an object of that name may be anybody's.
+ * And there whether it was seen or not: a write that was never answered may have come to something,
+ * and without the label nobody would look for it again.
  */
 int quota_write_nothing(struct quota_turn *turn, struct error *err)
 {
@@ -121,6 +121,9 @@ int quota_write_status(struct quota_turn *turn, const struct quota_identity *ide
 		quota_turn_look_again(turn, turn->now_us + WRITE_WATCH_LAG_US);
 		return 0;
 	}
+	if (plan->governs)
+		cluster_note_publishing(turn->reconciler->cluster, turn->handle,
+					plan->status.effective);
 	quota_record_changes(turn->reconciler->recorder, identity, before, &plan->status);
 	write = work_set_add(turn->set, KUBE_APPLY, &api_gpu_memory_quotas, turn->namespace.name,
 			     identity->name);

@@ -226,8 +226,13 @@ void quota_written(void *context, uint32_t namespace, const struct work_write *w
 	if (!err)
 		version =
 			write_expect(reconciler->caches, write, answer, &reconciler->arena, now_us);
-	if (write->type == &api_resource_quotas && write->verb != KUBE_DELETE && is_settled(err))
-		cluster_note_answered(reconciler->cluster, namespace, version);
+	if (write->verb == KUBE_DELETE || !is_settled(err))
+		return;
+	if (write->type == &api_resource_quotas)
+		cluster_note_answered(reconciler->cluster, namespace, CLUSTER_RESOURCE_QUOTAS,
+				      version);
+	else if (write->type == &api_gpu_memory_quotas)
+		cluster_note_answered(reconciler->cluster, namespace, CLUSTER_QUOTAS, version);
 }
 
 void quota_describe(void *context, uint32_t namespace, struct buf *text)

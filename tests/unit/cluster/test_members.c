@@ -199,7 +199,7 @@ static void test_what_was_sent_counts_until_it_is_shown(void **state)
 	assert_int_equal(member_of(&lookup, "a")->enforced_gpus, 4);
 	apply_hard(c, 11, 1, 1); /* not answered: this need not be ours */
 	cluster_note_sent(c, a, &two, 1);
-	cluster_note_answered(c, a, 13);
+	cluster_note_answered(c, a, CLUSTER_RESOURCE_QUOTAS, 13);
 	apply_hard(c, 12, 1, 1);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 320 * GIB);
@@ -209,9 +209,38 @@ static void test_what_was_sent_counts_until_it_is_shown(void **state)
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 160 * GIB);
 	cluster_note_sent(c, a, &four, 1);
-	cluster_note_answered(c, a, 0);
+	cluster_note_answered(c, a, CLUSTER_RESOURCE_QUOTAS, 0);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 160 * GIB);
+	arena_clear(&arena);
+}
+
+/* A status says what admission goes by, so one that is on its way counts like a ResourceQuota. */
+static void test_what_is_published_counts_until_it_is_shown(void **state)
+{
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	struct quota_status status = {.tenant = STR("t"), .granted = GIB, .effective = GIB};
+	struct tenant_lookup lookup;
+	uint32_t a;
+
+	tell_namespace(c, "a", &ml);
+	tell_quota(c, "a", spec_of(4 * GIB), NULL);
+	tell_tenant(c, "t", 1, &is_ml);
+	a = handle_of(c, "a");
+	cluster_note_publishing(c, a, 3 * GIB);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 3 * GIB);
+	cluster_note_answered(c, a, CLUSTER_QUOTAS, 0);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 0);
+	cluster_note_publishing(c, a, 3 * GIB);
+	tell_quota(c, "a", spec_of(4 * GIB), &status);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 3 * GIB);
+	cluster_delete(c, CLUSTER_QUOTAS, STR("a"), STR("quota"));
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 0);
 	arena_clear(&arena);
 }
 
@@ -363,6 +392,7 @@ int main(void)
 		CASE(after_a_restart_the_status_tells_what_was_granted),
 		CASE(hard_values_stand_for_bytes_and_cards),
 		CASE(what_was_sent_counts_until_it_is_shown),
+		CASE(what_is_published_counts_until_it_is_shown),
 		CASE(cards_in_use_and_wanted),
 		CASE(a_tenant_s_namespace_without_a_quota_has_a_view),
 		CASE(devices_that_nothing_tells_keep_loans_as_they_are),
