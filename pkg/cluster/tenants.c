@@ -80,6 +80,18 @@ static bool is_same_selection(const struct tenant_record *record, const struct t
 	       str_equal(selector, (struct str){record->selector, record->selector_len});
 }
 
+/* Whether its cards are bounded at all is no part of what is granted, and bounds all its members.
+ */
+static void set_ceiling(struct cluster *cluster, uint32_t tenant, const struct tenant_spec *spec)
+{
+	struct tenant_record *record = tenant_at(cluster, tenant);
+
+	if ((record->ceiling_gpus == AMOUNT_NONE) != (spec->ceiling_gpus == AMOUNT_NONE))
+		mark_members(cluster, tenant);
+	record->ceiling = spec->ceiling;
+	record->ceiling_gpus = spec->ceiling_gpus;
+}
+
 /* Keeps what was packed. */
 static void update(struct cluster *cluster, uint32_t tenant, const struct tenant_facts *facts)
 {
@@ -102,8 +114,7 @@ static void update(struct cluster *cluster, uint32_t tenant, const struct tenant
 	record->created_us = facts->created_us;
 	record->terminating = facts->terminating;
 	record->tier = (uint8_t)facts->spec.tier;
-	record->ceiling = facts->spec.ceiling;
-	record->ceiling_gpus = facts->spec.ceiling_gpus;
+	set_ceiling(cluster, tenant, &facts->spec);
 	cluster->selectors_stale |= !same_selection;
 	set_uid(cluster, tenant, facts->uid);
 	cluster_mark_tenant_dirty(cluster, tenant);

@@ -49,6 +49,23 @@ static void test_a_grant_marks_its_namespace_and_not_its_tenant(void **state)
 	assert_takes(c, "t");
 }
 
+static void test_a_first_ceiling_in_cards_marks_every_member(void **state)
+{
+	struct cluster *c = *state;
+	struct tenant_facts facts = tenant_of("t", 1, &is_ml);
+	uint32_t handle;
+
+	tell_namespace(c, "a", &ml);
+	tell_quota(c, "a", spec_of(GIB), NULL);
+	tell_tenant(c, "t", 1, &is_ml);
+	assert_takes(c, "t");
+	while (cluster_take_dirty(c, &handle))
+		;
+	facts.spec.ceiling_gpus = 4;
+	assert_int_equal(cluster_apply_tenant(c, &facts, NULL), 0);
+	assert_true(cluster_take_dirty(c, &handle));
+}
+
 static struct quota_lookup quota_look(struct cluster *c, const char *namespace, struct arena *arena)
 {
 	struct quota_lookup lookup;
@@ -388,6 +405,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(a_grant_marks_its_namespace_and_not_its_tenant),
+		CASE(a_first_ceiling_in_cards_marks_every_member),
 		CASE(a_grant_is_for_one_quota_of_one_tenant),
 		CASE(after_a_restart_the_status_tells_what_was_granted),
 		CASE(hard_values_stand_for_bytes_and_cards),
