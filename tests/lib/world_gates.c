@@ -54,7 +54,20 @@ void world_count_used(const struct world_state *state, int space, int64_t now_us
 			count_claim(&state->claims[i], ret_used);
 }
 
-/* --- the quota controller */
+/* --- the quota controller, and the garbage collector of what it is given */
+
+static bool has_owner(const struct world *w, int space)
+{
+	uint64_t owner = w->api.rqs[space].owner;
+
+	for (int q = space * WORLD_QUOTAS; q < (space + 1) * WORLD_QUOTAS; q++)
+		if (w->api.quotas[q].meta.exists && w->api.quotas[q].meta.uid == owner)
+			return true;
+	for (int t = 0; t < WORLD_TENANTS; t++)
+		if (w->api.tenants[t].meta.exists && w->api.tenants[t].meta.uid == owner)
+			return true;
+	return false;
+}
 
 static bool lets_go(const struct world *w, int space)
 {
@@ -72,6 +85,11 @@ bool world_sync_quota(struct world *w, int space)
 
 	if (!rq->meta.exists)
 		return false;
+	if (!has_owner(w, space)) {
+		world_gone(w, CLUSTER_RESOURCE_QUOTAS, space);
+		world_say("collected: ResourceQuota of %.*s", STR_ARGS(world_space_name(space)));
+		return true;
+	}
 	world_count_used(&w->api, space, w->now_us, used);
 	for (int r = 0; r < WORLD_RESOURCES; r++)
 		if (rq->hard[r] < 0)
