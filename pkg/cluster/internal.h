@@ -198,9 +198,9 @@ static inline uint32_t real_seconds(int64_t us)
 /* --- sent.c */
 void sent_settle(struct cluster *cluster, uint32_t namespace); /* a watch has shown something */
 void sent_quota_gone(struct cluster *cluster, uint32_t namespace);
-/* owned.c: to what @hard stands for by the price list, where that is more. */
-void enforced_raise(const struct cluster *cluster, const struct resource_amount *hard,
-		    size_t n_hard, struct enforced *enforced);
+/* owned.c: to what @amounts stand for by the price list, where that is more. */
+void enforced_raise(const struct cluster *cluster, const struct resource_amount *amounts, size_t n,
+		    struct enforced *enforced);
 
 static inline bool pod_finished(const struct pod_record *pod)
 {
