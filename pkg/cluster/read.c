@@ -220,12 +220,18 @@ static bool view_share(const struct cluster *cluster, uint32_t namespace, struct
 	return true;
 }
 
+static bool is_unanswered(const struct sent *sent)
+{
+	return sent->version == 0 && (sent->most.bytes > 0 || sent->most.gpus > 0);
+}
+
 static bool view_namespace(const struct cluster *cluster, uint32_t namespace, struct arena *arena,
 			   struct quota_view *view)
 {
 	const struct namespace_record *record = namespace_at(cluster, namespace);
 	uint32_t governing = quota_governing(cluster, namespace);
 	struct str owner = owner_of(cluster, namespace);
+	bool viewed;
 
 	if (governing != TABLE_NONE)
 		view->governing = intern_str(cluster->intern, quota_at(cluster, governing)->name);
@@ -241,13 +247,16 @@ static bool view_namespace(const struct cluster *cluster, uint32_t namespace, st
 	view->recount_drift = record->recount_drift;
 	view->released = sum_clamp(record->sums.released);
 	view->released_pods = record->sums.released_pods;
-	return view_share(cluster, namespace, arena, view) &&
-	       view_disagreement(cluster, namespace, arena, &view->disagreement) &&
-	       view_uses(cluster, &record->sums, arena, view) &&
-	       view_resource_quota(cluster, record->owned[OWNED_RESOURCE_QUOTA], owner, arena,
-				   &view->resource_quota) &&
-	       view_limit_range(cluster, record->owned[OWNED_LIMIT_RANGE], owner, arena,
-				&view->limit_range);
+	viewed = view_share(cluster, namespace, arena, view) &&
+		 view_disagreement(cluster, namespace, arena, &view->disagreement) &&
+		 view_uses(cluster, &record->sums, arena, view) &&
+		 view_resource_quota(cluster, record->owned[OWNED_RESOURCE_QUOTA], owner, arena,
+				     &view->resource_quota) &&
+		 view_limit_range(cluster, record->owned[OWNED_LIMIT_RANGE], owner, arena,
+				  &view->limit_range);
+	view->unanswered = is_unanswered(&record->published);
+	view->resource_quota.unanswered = is_unanswered(&record->sent);
+	return viewed;
 }
 
 static bool view_quota(const struct cluster *cluster, uint32_t quota, struct arena *arena,

@@ -93,7 +93,8 @@ void cluster_forget_grants(struct cluster *cluster);
  * when the watch shows them. @kind: of what was answered, CLUSTER_RESOURCE_QUOTAS or
  * CLUSTER_QUOTAS.
  * @version: of the object that came of it, 0 when nothing was written. After an answer that never
- * came what was sent counts on, until a later write is answered.
+ * came, or a write that was given up before it was sent, what was noted counts on until a later
+ * one is answered; the view of the quota says so, and it is written again.
  */
 void cluster_note_sent(struct cluster *cluster, uint32_t namespace,
 		       const struct resource_amount *hard, size_t n_hard);

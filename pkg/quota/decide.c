@@ -136,7 +136,8 @@ static int decide_resource_quota(struct decision *d, struct error *err)
 	d->plan.remake_resource_quota = seen->exists && seen->scoped;
 	d->plan.replace_resource_quota = seen->exists && holds_more(seen, &d->plan);
 	d->plan.write_resource_quota =
-		!seen->exists || !seen->ours || seen->scoped || d->plan.replace_resource_quota ||
+		!seen->exists || !seen->ours || seen->scoped || seen->unanswered ||
+		d->plan.replace_resource_quota ||
 		!amounts_equal(seen->hard, seen->n_hard, d->plan.hard, d->plan.n_hard);
 	return 0;
 }
@@ -195,8 +196,10 @@ static void decide_status_write(struct decision *d)
 {
 	const struct quota_status *seen = d->view->status;
 
-	d->plan.write_status = !seen || !quota_status_equal(seen, &d->plan.status);
-	d->plan.status_urgent = !seen || quota_status_urgent(seen, &d->plan.status);
+	bool unanswered = d->view->unanswered && d->plan.governs;
+
+	d->plan.write_status = !seen || unanswered || !quota_status_equal(seen, &d->plan.status);
+	d->plan.status_urgent = !seen || unanswered || quota_status_urgent(seen, &d->plan.status);
 }
 
 static int decide_governed(struct decision *d, struct error *err)

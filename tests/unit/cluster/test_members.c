@@ -66,6 +66,15 @@ static void test_a_first_ceiling_in_cards_marks_every_member(void **state)
 	assert_true(cluster_take_dirty(c, &handle));
 }
 
+static struct quota_lookup bare_look(struct cluster *c, const char *namespace, struct arena *arena)
+{
+	struct quota_lookup lookup;
+
+	arena_reset(arena);
+	assert_int_equal(cluster_bare_view(c, handle_of(c, namespace), arena, &lookup, NULL), 0);
+	return lookup;
+}
+
 static struct quota_lookup quota_look(struct cluster *c, const char *namespace, struct arena *arena)
 {
 	struct quota_lookup lookup;
@@ -214,9 +223,11 @@ static void test_what_was_sent_counts_until_it_is_shown(void **state)
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 320 * GIB);
 	assert_int_equal(member_of(&lookup, "a")->enforced_gpus, 4);
+	assert_true(bare_look(c, "a", &arena).view.resource_quota.unanswered);
 	apply_hard(c, 11, 1, 1); /* not answered: this need not be ours */
 	cluster_note_sent(c, a, &two, 1);
 	cluster_note_answered(c, a, CLUSTER_RESOURCE_QUOTAS, 13);
+	assert_false(bare_look(c, "a", &arena).view.resource_quota.unanswered);
 	apply_hard(c, 12, 1, 1);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 320 * GIB);
@@ -248,7 +259,9 @@ static void test_what_is_published_counts_until_it_is_shown(void **state)
 	cluster_note_publishing(c, a, 3 * GIB);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 3 * GIB);
+	assert_true(quota_look(c, "a", &arena).view.unanswered);
 	cluster_note_answered(c, a, CLUSTER_QUOTAS, 0);
+	assert_false(quota_look(c, "a", &arena).view.unanswered);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 0);
 	cluster_note_publishing(c, a, 3 * GIB);

@@ -105,6 +105,22 @@ static void test_a_resource_quota_of_another_owner_or_value_is_written(void **st
 	assert_true(w->plan.write_resource_quota);
 }
 
+static void test_what_was_never_answered_is_written_again(void **state)
+{
+	struct world *w = *state;
+
+	world_converge(w);
+	w->view.resource_quota.unanswered = true;
+	world_decide(w);
+	assert_true(w->plan.write_resource_quota);
+	assert_condition(w, QUOTA_READY, CONDITION_FALSE, QUOTA_REASON_PENDING);
+	w->view.resource_quota.unanswered = false;
+	w->view.unanswered = true;
+	world_decide(w);
+	assert_true(w->plan.write_status && w->plan.status_urgent);
+	assert_false(w->plan.write_resource_quota);
+}
+
 static void test_a_change_of_use_alone_is_not_urgent(void **state)
 {
 	const struct quota_use use = {GPU, H100, 1, 1, 80 * GIB};
@@ -423,6 +439,7 @@ int main(void)
 		TEST(test_gpus_does_not_bound_a_resource_that_is_shared_somewhere),
 		TEST(test_ready_waits_for_the_status_of_the_resource_quota),
 		TEST(test_a_resource_quota_of_another_owner_or_value_is_written),
+		TEST(test_what_was_never_answered_is_written_again),
 		TEST(test_a_change_of_use_alone_is_not_urgent),
 		TEST(test_percent_is_rounded_up_and_bounded),
 		TEST(test_more_whole_gpus_or_units_than_allowed_is_over_limit),
