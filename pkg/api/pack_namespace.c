@@ -41,7 +41,7 @@ int api_pack_namespace(const struct wire_namespace *wire, struct arena *arena,
 {
 	const struct wire_meta *meta = &wire->meta;
 	const struct pack pack = {arena, err};
-	struct str managed = STR_NONE;
+	struct str managed = STR_NONE, quota = STR_NONE;
 	struct namespace_facts facts = {
 		.name = meta->name,
 		.uid = meta->uid,
@@ -54,7 +54,9 @@ int api_pack_namespace(const struct wire_namespace *wire, struct arena *arena,
 		return pack_locate(err, "Namespace", meta);
 	wire_map_get(&meta->labels, STR(API_LABEL_MANAGED), &managed);
 	wire_map_get(&meta->labels, STR(API_LABEL_TENANT), &facts.tenant);
+	wire_map_get(&meta->labels, STR(API_LABEL_QUOTA), &quota);
 	facts.managed = str_equal(managed, STR("true"));
+	facts.quotaless = str_equal(quota, STR("none"));
 	*ret_facts = facts;
 	return 0;
 }

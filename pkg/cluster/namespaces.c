@@ -70,7 +70,7 @@ static bool is_same(const struct cluster *cluster, const struct namespace_record
 		    const struct namespace_facts *facts)
 {
 	return record->exists && record->managed == facts->managed &&
-	       record->terminating == facts->terminating &&
+	       record->quotaless == facts->quotaless && record->terminating == facts->terminating &&
 	       str_equal(intern_str(cluster->intern, record->uid), facts->uid) &&
 	       str_equal(intern_str(cluster->intern, record->tenant_label), facts->tenant);
 }
@@ -103,6 +103,7 @@ static void update(struct cluster *cluster, uint32_t namespace, const struct nam
 		set_text(cluster, &record->tenant_label, facts->tenant);
 		record->exists = true;
 		record->managed = facts->managed;
+		record->quotaless = facts->quotaless;
 		record->terminating = facts->terminating;
 		mark_namespace(cluster, namespace);
 	}
@@ -167,7 +168,7 @@ void namespace_gone(struct cluster *cluster, uint32_t namespace)
 	set_text(cluster, &record->tenant_label, STR_NONE);
 	set_labels(cluster, record, STR_NONE);
 	record->resource_version = 0;
-	record->exists = record->managed = record->terminating = false;
+	record->exists = record->managed = record->quotaless = record->terminating = false;
 	membership_resolve(cluster, namespace);
 	mark_namespace(cluster, namespace);
 }

@@ -23,7 +23,7 @@ uint32_t cluster_namespace_next(const struct cluster *cluster, uint32_t from); /
 struct namespace_view {
 	struct str name, uid;
 	bool exists; /* the Namespace object was seen; false: only things in it */
-	bool managed, terminating;
+	bool managed, quotaless, terminating; /* the first two as its labels say */
 	uint64_t resource_version;
 	struct str tenant_label; /* gpuqos.io/tenant as it is; cluster_tenant_of() says what it
 				    should be */

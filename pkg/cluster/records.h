@@ -126,7 +126,7 @@ struct namespace_record {
 	uint32_t first_quota, n_quotas;               /* oldest first */
 	uint32_t owned[OWNED_COUNT];
 	uint32_t dirty_next, epoch;
-	bool exists, managed, terminating, dirty, decided;
+	bool exists, managed, quotaless, terminating, dirty, decided;
 };
 
 /* A tenant that selects a namespace which an older one has. */

@@ -20,7 +20,8 @@
 struct namespace_facts {
 	struct str name, uid;
 	uint64_t resource_version;
-	bool managed; /* carries our label gpuqos.io/managed */
+	bool managed;   /* carries our label gpuqos.io/managed */
+	bool quotaless; /* our label gpuqos.io/quota says none */
 	bool terminating;
 	struct str tenant;          /* value of our label gpuqos.io/tenant; empty for none */
 	const struct label *labels; /* all of them, in any order, each key once */

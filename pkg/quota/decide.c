@@ -202,6 +202,26 @@ static void decide_status_write(struct decision *d)
 	d->plan.status_urgent = !seen || unanswered || quota_status_urgent(seen, &d->plan.status);
 }
 
+/* As variable `governs` in config/admission/quota-policy.yaml. */
+static bool is_gone_by(const struct quota_status *status)
+{
+	const struct condition *accepted = &status->conditions[QUOTA_ACCEPTED];
+
+	return accepted->status == CONDITION_TRUE ||
+	       accepted->reason == QUOTA_REASON_CEILING_EXCEEDED ||
+	       accepted->reason == QUOTA_REASON_INVALID;
+}
+
+/* In a dry run nothing is refused, and so nothing needs a price. */
+static bool is_priced(const struct decision *d)
+{
+	const struct quota_status *seen = d->view->status;
+
+	if (!d->plan.governs || d->dry_run)
+		return d->dry_run;
+	return seen && is_gone_by(seen) && is_gone_by(&d->plan.status);
+}
+
 static int decide_governed(struct decision *d, struct error *err)
 {
 	if (decide_objects(d, err) < 0 || decide_rows(d, err) < 0 || decide_dry_run(d, err) < 0)
@@ -224,6 +244,7 @@ int quota_decide(const struct quota_view *view, struct arena *arena, struct quot
 	d.dry_run = d.usable && view->spec->dry_run;
 	if (d.undecided && is_known(view)) {
 		d.plan.status = *view->status;
+		d.plan.priced = is_priced(&d);
 		*ret_plan = d.plan;
 		return 0;
 	}
@@ -235,6 +256,7 @@ int quota_decide(const struct quota_view *view, struct arena *arena, struct quot
 		return -1;
 	decide_conditions(&d);
 	decide_status_write(&d);
+	d.plan.priced = is_priced(&d);
 	*ret_plan = d.plan;
 	return 0;
 }

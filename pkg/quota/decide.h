@@ -99,6 +99,9 @@ struct quota_view {
 struct quota_plan {
 	struct quota_status status;
 	bool governs; /* decides the namespace's objects; else only status is to be written */
+	/* Admission prices pods by the status that the server has, and will by this one. Where not,
+	 * a tenant's namespace is labelled so: what no ResourceQuota counts is refused there. */
+	bool priced;
 	/* ResourceQuota spec.hard as it should be: names of model/resource.h, sorted. */
 	const struct resource_amount *hard;
 	size_t n_hard;

@@ -203,6 +203,7 @@ ATTEMPTS = [
     ("take the namespace out of sight", "vera", "PATCH", SPACE, labels(gpuqos_io__managed=None), 'cannot patch resource "namespaces"'),
     ("the same with that right", "vic", "PATCH", SPACE, labels(gpuqos_io__managed=None), "the label gpuqos.io/managed of namespace vision"),
     ("leave the tenant", "vic", "PATCH", SPACE, labels(gpuqos_io__tenant=None), "the label gpuqos.io/tenant of namespace vision"),
+    ("have a quota by saying so", "vic", "PATCH", SPACE, labels(gpuqos_io__quota="team"), "the label gpuqos.io/quota of namespace vision"),
     ("go to another tenant", "vic", "PATCH", SPACE, labels(gpuqos_io__tenant="rich"), "the label gpuqos.io/tenant of namespace vision"),
     ("no longer be selected", "vic", "PATCH", SPACE, labels(team="rich"), "the label team of namespace vision says whether it belongs"),
     ("the same through the status", "vic", "PATCH", f"{SPACE}/status", labels(team=None), "the label team of namespace vision says whether"),

@@ -151,6 +151,30 @@ def test_a_namespace_of_a_tenant_holds_nothing_without_a_quota(make_tenant, pair
     assert first.create(pod("p")).status == 403
 
 
+def test_what_no_resource_quota_counts_needs_a_quota_in_force(make_tenant, pair, world):
+    """KAI's fractions request nothing: hard 0 does not hold them."""
+    first, second = pair
+    half = pod("half", amount=0, annotations={"gpu-fraction": "0.5"})
+
+    def answers(status):
+        return lambda: (answer := world.cluster.api("POST", f"{first.pods}?dryRun=All", half)).status == status and answer
+    make_tenant(8, first, second)
+    said = wait_for(answers(403), "no quota: nothing prices it").message
+    assert f"namespace {first.name} of TenantQoS" in said and "has no GpuMemoryQuota in force" in said
+    first.create(pod("plain", amount=0)).ok()
+    first.put_quota(cards(4))
+    wait_for(answers(201), "the quota prices it")
+    # Beside a quota that governs, another that does not changes nothing.
+    first.put_quota(cards(1), name="younger", enforced=False)
+    first.wait_condition("Accepted", "False", "Duplicate", name="younger")
+    assert answers(201)()
+    first.delete_quota()
+    first.wait_condition("Accepted", "True", "Accepted", name="younger")
+    wait_for(answers(201), "the younger one prices it")
+    first.delete_quota("younger")
+    wait_for(answers(403), "the last one is gone")
+
+
 def test_quotas_are_granted_while_the_ceiling_lasts(make_tenant, pair, world):
     first, second = pair
     tenant = make_tenant(8, first, second)

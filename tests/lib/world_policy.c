@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The admission policies gpuqos-quota and gpuqos-claims once more, from what they say: prices are
- * those of status.resources, room is what was published, and a quota that does not govern is passed
- * over.
+ * The admission policies gpuqos-quota, gpuqos-claims and gpuqos-tenant-parts once more, from what
+ * they say: prices are those of status.resources, room is what was published, and a quota that does
+ * not govern is passed over.
  */
 #include <string.h>
 
@@ -134,6 +134,14 @@ static bool price_ask(const struct world_quota *quota, const struct world_ask *a
 	if (row)
 		add(quota, row, ask->count, ask->count * row->unit_memory, bill);
 	return row || !sounds_like_gpu((int)ask->resource);
+}
+
+/* gpuqos-tenant-parts: of what asks by annotation alone. */
+bool world_policy_allows_part(const struct world_space *space, const struct world_pod *pod)
+{
+	const struct world_shape *shape = &world_shapes[pod->shape];
+
+	return !space->quotaless || shape->n_own == 0 || !is_kai(shape->own[0].resource);
 }
 
 bool world_policy_allows_pod(const struct world_quota *quota, const struct world_pod *pod)

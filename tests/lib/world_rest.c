@@ -59,6 +59,15 @@ static void check_enforced(const struct world *w, int space, int64_t effective, 
 		assert_true(effective > 0 || rq->hard[r] <= 0);
 }
 
+static bool is_accepted(const struct quota_status *status)
+{
+	const struct condition *accepted = &status->conditions[QUOTA_ACCEPTED];
+
+	return accepted->status == CONDITION_TRUE ||
+	       accepted->reason == QUOTA_REASON_CEILING_EXCEEDED ||
+	       accepted->reason == QUOTA_REASON_INVALID;
+}
+
 /* The API server enforces what was decided, and nothing is left of what was not. */
 static void check_gate(struct world *w, int space)
 {
@@ -73,6 +82,8 @@ static void check_gate(struct world *w, int space)
 		return; /* the last one is being deleted: all stays until it is gone */
 	assert_int_equal(w->api.spaces[space].managed, !nobody);
 	assert_int_equal(w->api.spaces[space].tenant_label, t);
+	assert_int_equal(w->api.spaces[space].quotaless,
+			 t != WORLD_NONE && !dry && (q == WORLD_NONE || !is_accepted(status)));
 	if (dry || nobody) {
 		assert_false(rq->meta.exists);
 		return;

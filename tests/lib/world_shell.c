@@ -128,6 +128,7 @@ static uint64_t write_labels(struct world *w, const struct world_write *write)
 	if (!space->meta.exists || space->meta.uid != write->uid)
 		return 0;
 	space->managed = write->managed;
+	space->quotaless = write->quotaless;
 	space->tenant_label = write->tenant_label;
 	world_changed(w, CLUSTER_NAMESPACES, write->index);
 	return space->meta.version;

@@ -26,7 +26,7 @@ struct world_write {
 	int index;    /* of the object */
 	uint64_t uid; /* that it must have; of the owner, for a ResourceQuota */
 	int64_t hard[WORLD_RESOURCES];
-	bool managed;
+	bool managed, quotaless;
 	int tenant_label;
 	struct world_status status;
 	struct tenant_status tenant;

@@ -49,7 +49,7 @@ struct world_class {
 
 struct world_space {
 	struct world_object meta;
-	bool managed;
+	bool managed, quotaless;
 	int tenant_label, team; /* or WORLD_NONE */
 };
 

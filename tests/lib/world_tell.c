@@ -246,6 +246,7 @@ static void tell_space(struct world *w, int i)
 		.uid = str_from(uid.text),
 		.resource_version = space->meta.version,
 		.managed = space->managed,
+		.quotaless = space->quotaless,
 		.terminating = space->meta.terminating,
 		.tenant = space->tenant_label == WORLD_NONE
 				  ? STR_NONE

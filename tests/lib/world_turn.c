@@ -177,18 +177,21 @@ static void write_quota(struct turn *turn, const struct quota_identity *identity
 	cluster_note_sent(turn->w->shell->cluster, turn->handle, plan->hard, plan->n_hard);
 }
 
-static void write_labels(struct turn *turn)
+static void write_labels(struct turn *turn, bool priced)
 {
+	bool quotaless = turn->tenant != UINT32_MAX && !priced;
 	bool managed = turn->namespace.n_quotas > 0 || turn->tenant != UINT32_MAX;
 	struct str tenant = turn->tenant != UINT32_MAX ? turn->summary.name : STR_NONE;
 	struct world_write *write;
 
 	if (!turn->namespace.exists ||
-	    (turn->namespace.managed == managed && str_equal(turn->namespace.tenant_label, tenant)))
+	    (turn->namespace.managed == managed && turn->namespace.quotaless == quotaless &&
+	     str_equal(turn->namespace.tenant_label, tenant)))
 		return;
 	write = add_write(turn->key, WORLD_WRITE_LABELS, turn->space);
 	write->uid = world_uid_number(turn->namespace.uid);
 	write->managed = managed;
+	write->quotaless = quotaless;
 	write->tenant_label = str_empty(tenant) ? WORLD_NONE : world_number(tenant);
 }
 
@@ -248,7 +251,7 @@ static bool decide_quota(struct turn *turn, uint32_t index)
 	world_check_plan(turn->w, turn->space, &lookup.view, &plan);
 	look_again(turn->key, plan.look_again_us);
 	if (plan.governs) {
-		write_labels(turn);
+		write_labels(turn, plan.priced);
 		write_quota(turn, &lookup.identity, &plan);
 	}
 	write_status(turn, &lookup.identity, &plan);
@@ -274,7 +277,7 @@ static void decide_bare(struct turn *turn)
 	assert_int_equal(quota_decide_bare(&bare.view, &shell->arena, &plan, NULL), 0);
 	world_check_plan(turn->w, turn->space, &bare.view, &plan);
 	look_again(turn->key, plan.look_again_us);
-	write_labels(turn);
+	write_labels(turn, plan.priced);
 	write_quota(turn, &bare.identity, &plan);
 }
 
@@ -318,7 +321,7 @@ void world_space_turn(struct world *w, int space)
 	if (turn.namespace.n_quotas == 0 && turn.tenant == UINT32_MAX) {
 		if (turn.namespace.managed)
 			add_write(turn.key, WORLD_DELETE_QUOTA, space);
-		write_labels(&turn);
+		write_labels(&turn, false);
 		return;
 	}
 	for (uint32_t i = 0; i < turn.namespace.n_quotas; i++)

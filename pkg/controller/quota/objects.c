@@ -59,17 +59,20 @@ int quota_write_limit_range(struct quota_turn *turn, const struct quota_identity
 	return write_give_body(add_owned(turn, KUBE_APPLY, &api_limit_ranges), &body, err);
 }
 
-int quota_write_labels(struct quota_turn *turn, struct error *err)
+int quota_write_labels(struct quota_turn *turn, bool priced, struct error *err)
 {
 	const struct namespace_view *namespace = &turn->namespace;
-	bool managed = namespace->n_quotas > 0 || turn->tenant != TABLE_NONE;
-	struct str tenant = turn->tenant != TABLE_NONE ? turn->tenant_summary.name : STR_NONE;
+	bool has_tenant = turn->tenant != TABLE_NONE, quotaless = has_tenant && !priced;
+	bool managed = namespace->n_quotas > 0 || has_tenant;
+	struct str tenant = has_tenant ? turn->tenant_summary.name : STR_NONE;
 	const struct label labels[] = {{STR(API_LABEL_MANAGED), managed ? STR("true") : STR_NONE},
-				       {STR(API_LABEL_TENANT), tenant}};
+				       {STR(API_LABEL_TENANT), tenant},
+				       {STR(API_LABEL_QUOTA), quotaless ? STR("none") : STR_NONE}};
 	struct buf body;
 
 	if (!namespace->exists ||
-	    (namespace->managed == managed && str_equal(namespace->tenant_label, tenant)))
+	    (namespace->managed == managed && namespace->quotaless == quotaless &&
+	     str_equal(namespace->tenant_label, tenant)))
 		return 0;
 	buf_init(&body, LIMIT_JSON_OUTPUT);
 	api_body_label_patch(&body, namespace->uid, labels, ARRAY_SIZE(labels));
@@ -89,7 +92,7 @@ int quota_write_nothing(struct quota_turn *turn, struct error *err)
 		add_owned(turn, KUBE_DELETE, &api_resource_quotas);
 		add_owned(turn, KUBE_DELETE, &api_limit_ranges);
 	}
-	return quota_write_labels(turn, err);
+	return quota_write_labels(turn, false, err);
 }
 
 /* Mere usage waits for its interval; anything else is told at once. */

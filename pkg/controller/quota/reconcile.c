@@ -54,7 +54,7 @@ static bool own_writes_unseen(struct quota_turn *turn)
 static int write_gates(struct quota_turn *turn, const struct quota_identity *identity,
 		       const struct quota_plan *plan, struct error *err)
 {
-	if (quota_write_labels(turn, err) < 0 ||
+	if (quota_write_labels(turn, plan->priced, err) < 0 ||
 	    quota_write_resource_quota(turn, identity, plan, err) < 0)
 		return -1;
 	return quota_write_limit_range(turn, identity, plan, err);

@@ -32,8 +32,8 @@ int quota_write_resource_quota(struct quota_turn *turn, const struct quota_ident
 			       const struct quota_plan *plan, struct error *err);
 int quota_write_limit_range(struct quota_turn *turn, const struct quota_identity *identity,
 			    const struct quota_plan *plan, struct error *err);
-/* Both labels, in one patch. */
-int quota_write_labels(struct quota_turn *turn, struct error *err);
+/* All three labels, in one patch; @priced as in struct quota_plan. */
+int quota_write_labels(struct quota_turn *turn, bool priced, struct error *err);
 /* Nobody manages the namespace any more: what was written is taken away, the labels last. */
 int quota_write_nothing(struct quota_turn *turn, struct error *err);
 int quota_write_status(struct quota_turn *turn, const struct quota_identity *identity,

@@ -58,12 +58,13 @@ static void labels_are_read_and_one_names_the_tenant(void **state)
 	arena_init(&arena, LIMIT_DECODE_ARENA);
 	sample_decode(&wire_namespace_schema,
 		      "{'metadata':{'name':'a','uid':'u','labels':{'gpuqos.io/tenant':'acme',"
-		      "'team':'vision','empty':''}}}",
+		      "'team':'vision','empty':'','gpuqos.io/quota':'none'}}}",
 		      &arena, &wire);
 	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), 0);
 	assert_false(facts.managed);
 	assert_true(str_equal(facts.tenant, STR("acme")));
-	assert_int_equal(facts.n_labels, 3);
+	assert_true(facts.quotaless);
+	assert_int_equal(facts.n_labels, 4);
 	assert_true(str_equal(facts.labels[1].key, STR("team")));
 	assert_true(str_equal(facts.labels[1].value, STR("vision")));
 	assert_true(str_empty(facts.labels[2].value));
@@ -71,6 +72,7 @@ static void labels_are_read_and_one_names_the_tenant(void **state)
 	sample_decode(&wire_namespace_schema, "{'metadata':{'name':'a','uid':'u'}}", &arena, &wire);
 	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), 0);
 	assert_true(str_empty(facts.tenant));
+	assert_false(facts.quotaless);
 	assert_int_equal(facts.n_labels, 0);
 }
 

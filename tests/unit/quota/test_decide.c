@@ -121,6 +121,32 @@ static void test_what_was_never_answered_is_written_again(void **state)
 	assert_false(w->plan.write_resource_quota);
 }
 
+/* What admission goes by is the status that the server has. */
+static void test_pods_are_priced_from_when_the_status_is_there(void **state)
+{
+	struct world *w = *state;
+
+	world_decide(w);
+	assert_true(w->plan.governs && !w->plan.priced);
+	world_settle(w);
+	world_decide(w);
+	assert_true(w->plan.priced);
+	w->view.invalid = "it is";
+	world_decide(w);
+	assert_true(w->plan.priced);
+	w->view.invalid = NULL;
+	w->view.duplicate = true;
+	world_decide(w);
+	assert_false(w->plan.priced);
+	world_settle(w);
+	w->view.duplicate = false;
+	world_decide(w);
+	assert_false(w->plan.priced);
+	w->spec.dry_run = true;
+	world_decide(w);
+	assert_true(w->plan.priced);
+}
+
 static void test_a_change_of_use_alone_is_not_urgent(void **state)
 {
 	const struct quota_use use = {GPU, H100, 1, 1, 80 * GIB};
@@ -440,6 +466,7 @@ int main(void)
 		TEST(test_ready_waits_for_the_status_of_the_resource_quota),
 		TEST(test_a_resource_quota_of_another_owner_or_value_is_written),
 		TEST(test_what_was_never_answered_is_written_again),
+		TEST(test_pods_are_priced_from_when_the_status_is_there),
 		TEST(test_a_change_of_use_alone_is_not_urgent),
 		TEST(test_percent_is_rounded_up_and_bounded),
 		TEST(test_more_whole_gpus_or_units_than_allowed_is_over_limit),
