@@ -224,5 +224,7 @@ int cluster_apply_limit_range(struct cluster *cluster, const struct limit_range_
 	pack_limit_range(facts, &cluster->scratch);
 	if (store(cluster, &object, &owned, err) < 0)
 		return refuse(cluster, CLUSTER_LIMIT_RANGES, facts->namespace, facts->name, err);
+	if (owned != TABLE_NONE)
+		owned_at(cluster, OWNED_LIMIT_RANGE, owned)->owned = !str_empty(facts->owner_uid);
 	return 0;
 }

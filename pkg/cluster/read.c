@@ -53,6 +53,10 @@ void cluster_namespace_view(const struct cluster *cluster, uint32_t namespace,
 		.pods = record->sums.pods,
 		.released = sum_clamp(record->sums.released),
 	};
+	if (record->owned[OWNED_LIMIT_RANGE] != TABLE_NONE)
+		ret_view->foreign_limit_range =
+			!owned_at(cluster, OWNED_LIMIT_RANGE, record->owned[OWNED_LIMIT_RANGE])
+				 ->owned;
 	if (governing != TABLE_NONE) {
 		ret_view->limit = quota_at(cluster, governing)->amounts.limit;
 		ret_view->effective = quota_at(cluster, governing)->amounts.effective;
@@ -184,6 +188,7 @@ static bool view_limit_range(const struct cluster *cluster, uint32_t owned, stru
 	*ret_view = (struct limit_range_view){
 		.exists = true,
 		.ours = !str_empty(owner) && str_equal(facts.owner_uid, owner),
+		.owned = record->owned,
 		.defaults = facts.defaults,
 		.n_defaults = facts.n_defaults,
 		.other_limits = facts.other_limits,

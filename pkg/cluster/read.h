@@ -25,9 +25,10 @@ struct namespace_view {
 	bool exists; /* the Namespace object was seen; false: only things in it */
 	bool managed, quotaless, terminating; /* the first two as its labels say */
 	uint64_t resource_version;
-	struct str tenant_label; /* gpuqos.io/tenant as it is; cluster_tenant_of() says what it
-				    should be */
-	uint32_t n_quotas;       /* GpuMemoryQuotas in it */
+	bool foreign_limit_range; /* one of our name that no object controls */
+	struct str tenant_label;  /* gpuqos.io/tenant as it is; cluster_tenant_of() says what it
+				     should be */
+	uint32_t n_quotas;        /* GpuMemoryQuotas in it */
 	/* As in struct quota_view: bytes, units, pods. Not current between a change of prices and
 	 * the namespace's turn as dirty. */
 	int64_t used, live, unpriced, pods;

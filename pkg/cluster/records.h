@@ -200,6 +200,7 @@ struct owned_record {
 	int64_t differs_since_us;
 	struct enforced enforced; /* of a ResourceQuota, by the prices of price_version */
 	uint32_t namespace, epoch, price_version;
+	bool owned; /* some object controls it */
 };
 
 struct cluster {

@@ -148,7 +148,8 @@ static int decide_limit_range(struct decision *d, struct error *err)
 	const struct quota_spec *spec = d->view->spec;
 
 	if (!d->usable || d->dry_run || spec->n_defaults == 0) {
-		d->plan.delete_limit_range = seen->exists && (seen->ours || d->view->managed);
+		d->plan.delete_limit_range =
+			seen->exists && (seen->ours || (seen->owned && d->view->managed));
 		return 0;
 	}
 	d->plan.defaults = amounts_copy(d->arena, spec->defaults, spec->n_defaults);

@@ -56,6 +56,8 @@ struct resource_quota_view {
 
 struct limit_range_view {
 	bool exists, ours;
+	bool owned; /* some object controls it: ours, now or formerly. Else it is somebody else's,
+		       and stays where the spec asks for none */
 	const struct resource_amount *defaults; /* sorted by name */
 	size_t n_defaults;
 	bool other_limits;

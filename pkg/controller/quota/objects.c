@@ -88,10 +88,10 @@ int quota_write_labels(struct quota_turn *turn, bool priced, struct error *err)
  */
 int quota_write_nothing(struct quota_turn *turn, struct error *err)
 {
-	if (turn->namespace.managed) {
+	if (turn->namespace.managed)
 		add_owned(turn, KUBE_DELETE, &api_resource_quotas);
+	if (turn->namespace.managed && !turn->namespace.foreign_limit_range)
 		add_owned(turn, KUBE_DELETE, &api_limit_ranges);
-	}
 	return quota_write_labels(turn, false, err);
 }
 

@@ -318,8 +318,12 @@ static void test_defaults_become_a_limit_range_only_when_asked_for(void **state)
 	world_decide(w);
 	assert_true(w->plan.delete_limit_range);
 	w->view.limit_range.ours = false;
+	w->view.managed = true;
 	world_decide(w);
 	assert_false(w->plan.delete_limit_range || w->plan.write_limit_range);
+	w->view.limit_range.owned = true;
+	world_decide(w);
+	assert_true(w->plan.delete_limit_range);
 }
 
 static void test_other_writers_and_wrong_sums_are_named(void **state)
