@@ -18,6 +18,23 @@ static void add_row(struct json_out *out, const struct quota_row *row)
 	json_out_end(out);
 }
 
+/* An empty resource says that the class is free, so it is written. */
+static void add_classes(struct json_out *out, const struct quota_classes *classes)
+{
+	size_t i;
+
+	if (classes->n == 0)
+		return;
+	json_out_array(out, "deviceClasses");
+	for (i = 0; i < classes->n; i++) {
+		json_out_object(out, NULL);
+		json_out_string(out, "name", classes->list[i].name);
+		json_out_string(out, "resource", classes->list[i].resource);
+		json_out_end(out);
+	}
+	json_out_end_array(out);
+}
+
 static void add_dry_run(struct json_out *out, const struct dry_run_status *dry_run)
 {
 	size_t i;
@@ -69,6 +86,7 @@ static void add_status(struct json_out *out, const struct quota_status *status)
 	for (i = 0; i < status->n_rows; i++)
 		add_row(out, &status->rows[i]);
 	json_out_end_array(out);
+	add_classes(out, &status->classes);
 	add_dry_run(out, &status->dry_run);
 	json_out_array(out, "conditions");
 	for (i = 0; i < QUOTA_CONDITION_COUNT; i++)

@@ -130,6 +130,27 @@ static int read_dry_run(const struct wire_quota_dry_run *wire, const struct pack
 	return 0;
 }
 
+/* The list is written anew as a whole: one that cannot be read is none. */
+static int read_classes(const struct wire_list *wire, const struct pack *pack,
+			struct quota_classes *classes)
+{
+	struct quota_class *list, *next;
+
+	if (wire->len > LIMIT_STATUS_CLASSES)
+		return 0;
+	list = next = arena_alloc(pack->arena, wire->len * sizeof(*list));
+	if (!list)
+		return pack_no_memory(pack);
+	wire_for_each(const struct wire_quota_device_class, class, *wire) {
+		if (str_empty(class->name) || class->name.len > LIMIT_NAME ||
+		    class->resource.len > LIMIT_INTERNED_STRING)
+			return 0;
+		*next++ = (struct quota_class){class->name, class->resource};
+	}
+	*classes = (struct quota_classes){.list = list, .n = wire->len};
+	return 0;
+}
+
 int pack_quota_status(const struct wire_gpu_memory_quota *wire, const struct pack *pack,
 		      struct quota_facts *facts)
 {
@@ -141,6 +162,7 @@ int pack_quota_status(const struct wire_gpu_memory_quota *wire, const struct pac
 	    from->resources.len > LIMIT_STATUS_RESOURCES || !read_amounts(from, &status))
 		return 0;
 	if (read_rows(&from->resources, pack, &rows) < 0 ||
+	    read_classes(&from->device_classes, pack, &status.classes) < 0 ||
 	    read_dry_run(&from->dry_run, pack, &status.dry_run) < 0)
 		return -1;
 	if (!rows)

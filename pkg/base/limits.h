@@ -54,6 +54,7 @@
 #define LIMIT_QUOTAS_PER_NAMESPACE \
 	64 /* GpuMemoryQuotas read of one namespace; further ones are refused */
 #define LIMIT_STATUS_RESOURCES    128 /* rows of status.resources[] */
+#define LIMIT_STATUS_CLASSES      64  /* DeviceClasses in status.deviceClasses[] */
 #define LIMIT_STATUS_NAMESPACES   256 /* names in a TenantQoS's status */
 #define LIMIT_DRY_RUN_ROWS        32  /* workloads in status.dryRun */
 #define LIMIT_PRODUCTS            64  /* spec.products[] */

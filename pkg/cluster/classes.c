@@ -121,6 +121,7 @@ static void find_dearest(struct cluster *cluster)
 
 void class_offers_outdate(struct cluster *cluster)
 {
+	cluster->class_list.stale = true;
 	if (cluster->dra.offers_stale)
 		return;
 	cluster->dra.offers_stale = cluster->prices_stale = true;
@@ -176,11 +177,31 @@ const struct offer_kind *devices_offer(const struct cluster *cluster, uint32_t n
 
 /* --- what is asked for by a class's name */
 
+bool class_row_is_gpu(const struct cluster *cluster, const struct class_record *class)
+{
+	enum resource_family family = resource_family(intern_str(cluster->intern, class->row));
+	struct price_list list = prices_of(cluster);
+
+	return class->in_table || (family != RESOURCE_NOT_GPU && family != RESOURCE_DEVICE_CLASS) ||
+	       price_of(&list, class->row).n_rows > 0;
+}
+
+bool class_may_have_kind(const struct cluster *cluster, const struct class_record *class)
+{
+	const struct dra *dra = &cluster->dra;
+
+	for (uint32_t kind = table_next(&dra->device_kinds, 0); kind != TABLE_NONE;
+	     kind = table_next(&dra->device_kinds, kind + 1))
+		if (may_be(cluster, class, device_kind_at(dra, kind)))
+			return true;
+	return false;
+}
+
 bool class_is_free(const struct cluster *cluster, const struct class_record *class)
 {
 	return class->dearest == TABLE_NONE && class->driver != INTERN_EMPTY &&
 	       !device_driver_is_gpu(intern_str(cluster->intern, class->driver)) &&
-	       resource_family(intern_str(cluster->intern, class->row)) == RESOURCE_DEVICE_CLASS;
+	       !class_row_is_gpu(cluster, class);
 }
 
 static uint32_t class_of_resource(const struct cluster *cluster, uint32_t resource)
@@ -240,7 +261,7 @@ static bool text_is(const struct cluster *cluster, uint32_t text, struct str s)
 static bool is_same(const struct cluster *cluster, const struct class_record *class,
 		    const struct class_facts *facts, struct str row)
 {
-	return text_is(cluster, class->row, row) &&
+	return class->in_table == facts->in_table && text_is(cluster, class->row, row) &&
 	       text_is(cluster, class->driver, facts->driver) &&
 	       text_is(cluster, class->type_domain, facts->type_domain) &&
 	       text_is(cluster, class->type, facts->type);
@@ -291,6 +312,7 @@ static int apply(struct cluster *cluster, const struct class_facts *facts, struc
 	record->resource_version = facts->resource_version;
 	if (!added && is_same(cluster, record, facts, row))
 		return 0;
+	record->in_table = facts->in_table;
 	set_text(cluster, &record->row, row);
 	set_text(cluster, &record->driver, facts->driver);
 	set_text(cluster, &record->type_domain, facts->type_domain);

@@ -65,6 +65,7 @@ void cluster_free(struct cluster *cluster)
 		return;
 	free_packed(cluster);
 	prices_clear(cluster);
+	class_list_clear(cluster);
 	vectors_clear(&cluster->vectors);
 	table_clear(&cluster->pods);
 	table_clear(&cluster->nodes);

@@ -19,8 +19,8 @@ struct class_record {
 	struct uid uid;
 	uint32_t name, row; /* under which its devices are priced; a reference each */
 	uint32_t driver, type_domain, type; /* likewise; INTERN_EMPTY: any */
-	uint32_t dearest; /* offer kind of the dearest device that it may have, or TABLE_NONE */
-	uint32_t epoch;
+	uint32_t dearest, epoch;            /* dearest: offer kind, or TABLE_NONE */
+	bool in_table;                      /* see struct class_facts */
 };
 
 /* Equal devices, whichever pools they are in: prices follow from these. */

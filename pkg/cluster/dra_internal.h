@@ -15,10 +15,15 @@ uint32_t class_find(const struct cluster *cluster, struct str name);
 void class_remove(struct cluster *cluster, uint32_t class);
 
 /*
- * Whether nothing that the class may have is a GPU: its driver is none by name and has published
- * no memory.
+ * Whether nothing that the class may have is a GPU as far as is known: its driver is none by name
+ * and has published no memory, and the extended resource that it stands for, if any, is none.
  */
 bool class_is_free(const struct cluster *cluster, const struct class_record *class);
+
+/* Whether its row is priced whatever its devices tell: by name, by the table, or by plugins. */
+bool class_row_is_gpu(const struct cluster *cluster, const struct class_record *class);
+/* Whether a kind of device may be of the class, in a pool that is complete or not. */
+bool class_may_have_kind(const struct cluster *cluster, const struct class_record *class);
 
 /* The resource that prices what a container asks for: that of the class which it names, else it. */
 uint32_t class_row(const struct cluster *cluster, uint32_t resource);

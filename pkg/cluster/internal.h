@@ -138,6 +138,8 @@ void prices_clear(struct cluster *cluster);
 void prices_settle(struct cluster *cluster);
 /* What entries cost is to be read anew, whether or not the list changes. */
 void prices_outdate(struct cluster *cluster);
+/* Marks the namespaces that have anything to do with GPUs. */
+void mark_concerned(struct cluster *cluster);
 
 /* --- ledger.c */
 

@@ -103,6 +103,30 @@ static const struct quota_row *get_rows(struct pack_reader *reader, size_t *ret_
 	return rows;
 }
 
+static void put_classes(struct buf *buf, const struct quota_classes *classes)
+{
+	pack_put_int(buf, (int64_t)classes->n);
+	for (size_t i = 0; i < classes->n; i++) {
+		pack_put_str(buf, classes->list[i].name);
+		pack_put_str(buf, classes->list[i].resource);
+	}
+}
+
+static void get_classes(struct pack_reader *reader, struct quota_classes *classes)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct quota_class *list = pack_get_memory(reader, n, sizeof(*list));
+
+	for (size_t i = 0; i < n; i++) {
+		struct quota_class class = {.name = pack_get_str(reader)};
+
+		class.resource = pack_get_str(reader);
+		if (list)
+			list[i] = class;
+	}
+	*classes = (struct quota_classes){.list = list, .n = n};
+}
+
 static void put_dry_run(struct buf *buf, const struct dry_run_status *status)
 {
 	pack_put_int(buf, status->since_us);
@@ -171,6 +195,7 @@ static void put_status(struct buf *buf, const struct quota_status *facts)
 	pack_put_str(buf, status.tenant);
 	put_dry_run(buf, &status.dry_run);
 	put_rows(buf, status.rows, status.n_rows);
+	put_classes(buf, &status.classes);
 	for (int i = 0; i < QUOTA_CONDITION_COUNT; i++)
 		pack_put_condition(buf, &status.conditions[i]);
 }
@@ -185,6 +210,7 @@ static void get_status(struct pack_reader *reader, struct quota_status *status)
 	status->tenant = pack_get_str(reader);
 	get_dry_run(reader, &status->dry_run);
 	status->rows = get_rows(reader, &status->n_rows);
+	get_classes(reader, &status->classes);
 	for (int i = 0; i < QUOTA_CONDITION_COUNT; i++)
 		pack_get_condition(reader, &status->conditions[i]);
 }

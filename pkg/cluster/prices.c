@@ -220,7 +220,7 @@ static bool same_prices(const struct price_row *a, size_t n_a, const struct pric
 	return true;
 }
 
-static void mark_concerned(struct cluster *cluster)
+void mark_concerned(struct cluster *cluster)
 {
 	for (uint32_t ns = table_next(&cluster->namespaces, 0); ns != TABLE_NONE;
 	     ns = table_next(&cluster->namespaces, ns + 1))
@@ -249,15 +249,12 @@ void prices_outdate(struct cluster *cluster)
 	mark_concerned(cluster);
 }
 
-void prices_refresh(struct cluster *cluster)
+static void list_refresh(struct cluster *cluster)
 {
 	struct price_row *rows;
 	bool same;
 	size_t n;
 
-	class_offers_refresh(cluster);
-	if (!cluster->prices_stale)
-		return;
 	cluster->prices_stale = false;
 	rows = make_rows(cluster, &n);
 	same = same_prices(cluster->prices, cluster->n_prices, rows, n);
@@ -268,8 +265,18 @@ void prices_refresh(struct cluster *cluster)
 	prices_clear(cluster);
 	cluster->prices = rows;
 	cluster->n_prices = n;
-	if (!same)
-		prices_outdate(cluster);
+	if (same)
+		return;
+	cluster->class_list.stale = true;
+	prices_outdate(cluster);
+}
+
+void prices_refresh(struct cluster *cluster)
+{
+	class_offers_refresh(cluster);
+	if (cluster->prices_stale)
+		list_refresh(cluster);
+	class_list_refresh(cluster);
 }
 
 void prices_settle(struct cluster *cluster)

@@ -256,6 +256,7 @@ static bool view_namespace(const struct cluster *cluster, uint32_t namespace, st
 	viewed = view_share(cluster, namespace, arena, view) &&
 		 view_disagreement(cluster, namespace, arena, &view->disagreement) &&
 		 view_uses(cluster, &record->sums, arena, view) &&
+		 class_list_view(cluster, arena, &view->classes) &&
 		 view_resource_quota(cluster, record->owned[OWNED_RESOURCE_QUOTA], owner, arena,
 				     &view->resource_quota) &&
 		 view_limit_range(cluster, record->owned[OWNED_LIMIT_RANGE], owner, arena,

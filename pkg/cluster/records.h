@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/table.h"
+#include "cluster/class_list.h"
 #include "cluster/cluster.h"
 #include "cluster/dra.h"
 #include "cluster/uid.h"
@@ -229,6 +230,7 @@ struct cluster {
 	uint32_t dirty_tenant_first, dirty_tenant_last, taken_tenant;
 	uint32_t replacing; /* kinds that prices follow from, each a bit */
 	struct dra dra;
+	struct class_list class_list;
 	struct buf scratch; /* packed bytes of the object that is applied */
 	struct buf scratch_selector;
 	struct arena scratch_arena;

@@ -140,6 +140,7 @@ static int apply_class(struct caches *caches, const void *object, struct arena *
 	(void)arena;
 	if (api_pack_class(object, &facts, err) < 0)
 		return -1;
+	facts.in_table = source_table_find(caches->options.table, facts.extended_resource) != NULL;
 	return cluster_apply_class(caches->options.cluster, &facts, err);
 }
 

@@ -88,6 +88,7 @@ struct class_facts {
 	uint64_t resource_version;    /* 0 when it is no number */
 	int64_t created_us;           /* real */
 	struct str extended_resource; /* extendedResourceName; empty without */
+	bool in_table;                /* which the table of --config prices */
 	struct str driver;            /* its driver; empty: any */
 	struct str type_domain, type; /* the value of its attribute <domain>/type; empty: any */
 };

@@ -181,6 +181,19 @@ struct quota_row {
 	enum device_sharing sharing;
 };
 
+/* status.deviceClasses[]: what a device of a DeviceClass of DRA is charged as. */
+struct quota_class {
+	struct str name, resource; /* resource: of a row; empty: no GPU, and free */
+};
+
+/* Not among them: a class with a row of its own, which its name tells, and one of which nobody
+ * knows what its devices are. Either is charged at its own row, else at the dearest there is. */
+struct quota_classes {
+	const struct quota_class *list; /* sorted by name */
+	size_t n;                       /* at most LIMIT_STATUS_CLASSES */
+	size_t left_out;                /* for want of room; 0 in a status */
+};
+
 /* used_percent goes no further; it is also what any use of an effective of 0 shows. */
 #define QUOTA_PERCENT_MOST 9999
 
@@ -217,6 +230,7 @@ struct quota_status {
 	int64_t pods;                 /* that hold or ask for a GPU */
 	const struct quota_row *rows; /* sorted by resource, product */
 	size_t n_rows;
+	struct quota_classes classes;
 	struct condition conditions[QUOTA_CONDITION_COUNT];
 };
 

@@ -243,6 +243,12 @@ static bool ready(struct decision *d, struct condition *c)
 				   "out of status.resources, which holds %d: those in use come "
 				   "first.",
 				   d->rows_left_out, LIMIT_STATUS_RESOURCES);
+	if (d->view->classes.left_out > 0)
+		condition_say_more(c,
+				   " Of the DeviceClasses, %zu are left out of "
+				   "status.deviceClasses, which holds %d: claims of these cost the "
+				   "dearest device there is.",
+				   d->view->classes.left_out, LIMIT_STATUS_CLASSES);
 	return true;
 }
 

@@ -162,6 +162,21 @@ static int decide_limit_range(struct decision *d, struct error *err)
 	return 0;
 }
 
+static int decide_classes(struct decision *d, struct error *err)
+{
+	const struct quota_classes *seen = &d->view->classes;
+	struct quota_class *classes = arena_alloc(d->arena, seen->n * sizeof(*classes));
+
+	if (!classes)
+		return decide_no_memory(err);
+	for (size_t i = 0; i < seen->n; i++)
+		if (!name_copy(d->arena, seen->list[i].name, &classes[i].name) ||
+		    !name_copy(d->arena, seen->list[i].resource, &classes[i].resource))
+			return decide_no_memory(err);
+	d->plan.status.classes = (struct quota_classes){.list = classes, .n = seen->n};
+	return 0;
+}
+
 static int decide_dry_run(struct decision *d, struct error *err)
 {
 	const struct quota_view *view = d->view;
@@ -225,7 +240,8 @@ static bool is_priced(const struct decision *d)
 
 static int decide_governed(struct decision *d, struct error *err)
 {
-	if (decide_objects(d, err) < 0 || decide_rows(d, err) < 0 || decide_dry_run(d, err) < 0)
+	if (decide_objects(d, err) < 0 || decide_rows(d, err) < 0 || decide_classes(d, err) < 0 ||
+	    decide_dry_run(d, err) < 0)
 		return -1;
 	decide_excess(d);
 	return 0;

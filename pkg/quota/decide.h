@@ -85,8 +85,8 @@ struct quota_view {
 	int64_t unpriced;      /* units in use that nothing prices */
 	int64_t pods;          /* that are not finished */
 	int64_t recount_drift; /* bytes by which the last recount corrected the ledger; 0: none */
-	int64_t assumed; /* bytes among used that are the dearest there is, since the node does
-			    not tell */
+	int64_t assumed; /* bytes of used at the dearest there is, since the node does not tell */
+	struct quota_classes classes;
 	struct str disagreement; /* between sources about devices in use, a sentence; empty: none */
 	int64_t released, released_pods;    /* stuck terminating and not among used */
 	const struct quota_share *share;    /* NULL: the namespace belongs to no tenant */

@@ -48,6 +48,17 @@ static bool same_offers(const struct quota_status *a, const struct quota_status 
 	return true;
 }
 
+static bool same_classes(const struct quota_classes *a, const struct quota_classes *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (!str_equal(a->list[i].name, b->list[i].name) ||
+		    !str_equal(a->list[i].resource, b->list[i].resource))
+			return false;
+	return true;
+}
+
 static bool same_row_use(const struct quota_status *a, const struct quota_status *b)
 {
 	for (size_t i = 0; i < a->n_rows; i++)
@@ -82,7 +93,8 @@ static bool same_messages(const struct quota_status *a, const struct quota_statu
 
 bool quota_status_urgent(const struct quota_status *old, const struct quota_status *new)
 {
-	return !same_entitlement(old, new) || !same_offers(old, new) || !same_verdicts(old, new) ||
+	return !same_entitlement(old, new) || !same_offers(old, new) ||
+	       !same_classes(&old->classes, &new->classes) || !same_verdicts(old, new) ||
 	       !same_messages(old, new, false);
 }
 

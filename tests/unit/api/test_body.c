@@ -210,6 +210,8 @@ static void status_has_all_amounts_rows_and_conditions(void **state)
 {
 	const struct quota_row row = {STR("nvidia.com/gpu"), STR("T4"), 15 * GIB, 2, 4,
 				      DEVICE_WHOLE};
+	const struct quota_class classes[] = {{STR("gpu"), STR("nvidia.com/gpu")},
+					      {STR("nic"), STR("")}};
 	struct quota_status status = {
 		.observed_generation = 3,
 		.effective = 60 * GIB,
@@ -219,6 +221,7 @@ static void status_has_all_amounts_rows_and_conditions(void **state)
 		.pods = 1,
 		.rows = &row,
 		.n_rows = 1,
+		.classes = {classes, 2, 0},
 	};
 	struct condition *ready = &status.conditions[QUOTA_READY];
 
@@ -236,7 +239,9 @@ static void status_has_all_amounts_rows_and_conditions(void **state)
 		"\"lent\":\"0\",\"borrowed\":\"0\",\"live\":\"0\",\"released\":\"0\","
 		"\"releasedPods\":0,\"usedPercent\":50,\"pods\":1,\"gpus\":2,"
 		"\"resources\":[{\"name\":\"nvidia.com/gpu\",\"product\":\"T4\",\"unitMemory\":"
-		"\"15Gi\",\"sharing\":\"None\",\"used\":2,\"hard\":4}],\"conditions\":["
+		"\"15Gi\",\"sharing\":\"None\",\"used\":2,\"hard\":4}],\"deviceClasses\":["
+		"{\"name\":\"gpu\",\"resource\":\"nvidia.com/gpu\"},"
+		"{\"name\":\"nic\",\"resource\":\"\"}],\"conditions\":["
 		"{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Enforced\",\"message\":"
 		"\"all \\\"good\\\"\",\"lastTransitionTime\":\"2026-01-02T03:04:05Z\","
 		"\"observedGeneration\":3},{\"type\":\"Accepted\","));

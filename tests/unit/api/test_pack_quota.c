@@ -285,6 +285,12 @@ static const struct dry_run_row workloads[] = {
 	{{"Pod", 3}, {"alone", 5}, 1, 1},
 };
 
+static const struct quota_class classes[] = {
+	{{"gpu.nvidia.com", sizeof("gpu.nvidia.com") - 1},
+	 {"nvidia.com/gpu", sizeof("nvidia.com/gpu") - 1}},
+	{{"nic.example.com", sizeof("nic.example.com") - 1}, {"", 0}},
+};
+
 static void fill_status(struct quota_status *status, const struct quota_row *rows, size_t n_rows)
 {
 	int i;
@@ -307,6 +313,7 @@ static void fill_status(struct quota_status *status, const struct quota_row *row
 		.pods = 5,
 		.rows = rows,
 		.n_rows = n_rows,
+		.classes = {classes, ARRAY_SIZE(classes), 0},
 	};
 	for (i = 0; i < QUOTA_CONDITION_COUNT; i++) {
 		status->conditions[i].status = (enum condition_status)(i % 3);
@@ -329,6 +336,15 @@ static void assert_dry_run_equal(const struct dry_run_status *a, const struct dr
 		assert_true(str_equal(a->rows[i].name, b->rows[i].name));
 		assert_int_equal(a->rows[i].pods, b->rows[i].pods);
 		assert_int_equal(a->rows[i].gpu_memory, b->rows[i].gpu_memory);
+	}
+}
+
+static void assert_classes_equal(const struct quota_classes *a, const struct quota_classes *b)
+{
+	assert_int_equal(a->n, b->n);
+	for (size_t i = 0; i < a->n; i++) {
+		assert_true(str_equal(a->list[i].name, b->list[i].name));
+		assert_true(str_equal(a->list[i].resource, b->list[i].resource));
 	}
 }
 
@@ -359,6 +375,7 @@ static void assert_status_equal(const struct quota_status *a, const struct quota
 		assert_int_equal(a->rows[i].hard, b->rows[i].hard);
 		assert_int_equal(a->rows[i].sharing, b->rows[i].sharing);
 	}
+	assert_classes_equal(&a->classes, &b->classes);
 	for (i = 0; i < QUOTA_CONDITION_COUNT; i++) {
 		assert_int_equal(a->conditions[i].status, b->conditions[i].status);
 		assert_int_equal(a->conditions[i].reason, b->conditions[i].reason);
@@ -457,6 +474,34 @@ static void an_unreadable_dry_run_is_dropped_alone(void **state)
 	}
 }
 
+/* Likewise: it is written anew as a whole. */
+static void unreadable_device_classes_are_dropped_alone(void **state)
+{
+	static const struct {
+		const char *classes;
+		size_t n;
+	} cases[] = {
+		{"[{'name':'a','resource':'b/c'},{'name':'d','resource':''}]", 2},
+		{"[{'name':'a'}]", 1},
+		{"[{'name':'a','resource':'b/c'},{'resource':''}]", 0},
+		{"[]", 0},
+	};
+	struct arena arena CLEANUP(arena_clear);
+	struct quota_facts facts;
+	char spec[1024];
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(spec, sizeof(spec),
+			 "{'gpuMemory':'1Gi'},'status':{" AMOUNTS ",'deviceClasses':%s}",
+			 cases[i].classes);
+		pack(spec, &arena, &facts);
+		assert_true(facts.has_status);
+		assert_int_equal(facts.status.classes.n, cases[i].n);
+	}
+}
+
 static void a_quota_without_uid_is_an_error(void **state)
 {
 	struct arena arena CLEANUP(arena_clear);
@@ -482,6 +527,7 @@ int main(void)
 		cmocka_unit_test(unreadable_status_counts_as_none),
 		cmocka_unit_test(a_written_status_is_read_back_the_same),
 		cmocka_unit_test(an_unreadable_dry_run_is_dropped_alone),
+		cmocka_unit_test(unreadable_device_classes_are_dropped_alone),
 		cmocka_unit_test(a_quota_without_uid_is_an_error),
 	};
 

@@ -91,6 +91,7 @@ static void fill_quota(struct quota_facts *ret_facts, const struct resource_amou
 {
 	static const struct product_cap product = {{"H100", 4}, 7, AMOUNT_NONE};
 	static const struct dry_run_row workload = {{"Job", 3}, {"train", 5}, 8, 9};
+	static const struct quota_class class = {{"gpu.nvidia.com", 14}, {"nvidia.com/gpu", 14}};
 	static struct quota_row row;
 
 	row = (struct quota_row){STR("nvidia.com/gpu"), STR("H100"), 80 * GIB, 3, 4, DEVICE_MPS};
@@ -134,7 +135,8 @@ static void fill_quota(struct quota_facts *ret_facts, const struct resource_amou
 				       .rows = &workload,
 				       .n_rows = 1},
 			   .rows = &row,
-			   .n_rows = 1},
+			   .n_rows = 1,
+			   .classes = {&class, 1, 0}},
 	};
 	for (int i = 0; i < QUOTA_CONDITION_COUNT; i++) {
 		struct condition *c = &ret_facts->status.conditions[i];
@@ -176,6 +178,9 @@ static void test_quotas_survive_packing(void **state)
 	assert_int_equal(back.status.released_pods, 15);
 	assert_true(str_equal(back.status.tenant, STR("tenant")));
 	assert_int_equal(back.status.dry_run.rows[0].pods, 8);
+	assert_int_equal(back.status.classes.n, 1);
+	assert_true(str_equal(back.status.classes.list[0].name, STR("gpu.nvidia.com")));
+	assert_true(str_equal(back.status.classes.list[0].resource, STR("nvidia.com/gpu")));
 	pack_quota(&back, &two);
 	assert_true(str_equal(buf_str(&one), buf_str(&two)));
 	facts.spec.caps = sorted;

@@ -187,6 +187,49 @@ static void test_priced_names_the_worst(void **state)
 	assert_condition(w, QUOTA_PRICED, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED);
 }
 
+static void test_what_a_device_class_is_charged_as_is_published_at_once(void **state)
+{
+	struct quota_class classes[] = {{STR("gpu"), STR("nvidia.com/gpu")}, {STR("nic"), STR("")}};
+	struct world *w = *state;
+
+	world_converge(w);
+	assert_int_equal(w->plan.status.classes.n, 0);
+	w->view.classes = (struct quota_classes){classes, 1, 0};
+	world_decide(w);
+	assert_true(w->plan.write_status && w->plan.status_urgent);
+	world_converge(w);
+	assert_int_equal(w->plan.status.classes.n, 1);
+	assert_true(str_equal(w->plan.status.classes.list[0].name, STR("gpu")));
+	/* its own copies */
+	assert_ptr_not_equal(w->plan.status.classes.list[0].name.data, classes[0].name.data);
+	classes[0].resource = STR("amd.com/gpu");
+	world_decide(w);
+	assert_true(w->plan.write_status && w->plan.status_urgent);
+	world_converge(w);
+	w->view.classes.n = 2;
+	world_decide(w);
+	assert_true(w->plan.status_urgent);
+	world_converge(w);
+	classes[1].name = STR("nic-2");
+	world_decide(w);
+	assert_true(w->plan.status_urgent);
+	w->view.duplicate = true;
+	world_decide(w);
+	assert_int_equal(w->plan.status.classes.n, 0);
+}
+
+static void test_ready_says_how_many_device_classes_are_left_out(void **state)
+{
+	struct world *w = *state;
+
+	world_converge(w);
+	w->view.classes.left_out = 3;
+	world_converge(w);
+	world_assert_sane(w);
+	assert_condition(w, QUOTA_READY, CONDITION_TRUE, QUOTA_REASON_ENFORCED);
+	assert_says(w, QUOTA_READY, "3 are left out of status.deviceClasses, which holds 64");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 
 int main(void)
@@ -200,6 +243,8 @@ int main(void)
 		TEST(test_a_products_cap_bounds_its_rows_and_resources_of_its_own),
 		TEST(test_the_least_unit_bounds_hard_values),
 		TEST(test_priced_names_the_worst),
+		TEST(test_what_a_device_class_is_charged_as_is_published_at_once),
+		TEST(test_ready_says_how_many_device_classes_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
