@@ -14,7 +14,8 @@ CARD, SMALL, SLICE = 81559 * MIB, 15360 * MIB, 9984 * MIB
 SUFFIX = ".deviceclass.resource.k8s.io/devices"
 ROWS = [row(GPU, str(CARD), H100), row(GPU, str(SMALL), T4), row(f"mig.example.com{SUFFIX}", str(SLICE), H100, sharing="MIG"),
         row(f"free.example.com{SUFFIX}", "0", sharing="Unknown"), row(f"tpu.example.com{SUFFIX}", "32Gi", "TPU")]
-CLASSES = [{"name": "gpu.nvidia.com", "resource": GPU}]
+CLASSES = [{"name": "fast.nvidia.com", "resource": "nvidia.com/none"}, {"name": "gpu.nvidia.com", "resource": GPU},
+           {"name": "nic.example.com", "resource": ""}]
 
 
 def exactly(device_class, count=None, **more):
@@ -62,6 +63,9 @@ CHARGES = [
     ("of alternatives the dearest", [first(("mig.example.com", 3), ("gpu.nvidia.com", 1))], CARD),
     ("of alternatives the dearest, by number too", [first(("mig.example.com", 9), ("gpu.nvidia.com", 1))], 9 * SLICE),
     ("a class that nothing prices, at the dearest there is", [exactly("odd.example.com", 2)], 2 * CARD),
+    ("a class that stands for what nothing prices, too", [exactly("fast.nvidia.com", 2)], 2 * CARD),
+    ("a class that gives no GPUs, nothing", [exactly("nic.example.com", 9), exactly("mig.example.com")], SLICE),
+    ("and nothing among alternatives", [first(("nic.example.com", 9), ("mig.example.com", 2))], 2 * SLICE),
 ]
 
 
@@ -88,6 +92,23 @@ def test_administrative_access_is_the_platforms(full):
         answer = as_tenant(full.cluster, "POST", path.format(full.name), item)
         assert answer.status == 403 and "adminAccess reaches devices that others hold" in answer.message, answer
         full.cluster.api("POST", path.format(full.name) + "?dryRun=All", item).ok()
+
+
+def test_a_class_that_gives_no_gpus_needs_neither_room_nor_a_price(policies, make):
+    full = make("400Gi", "800Gi")
+    for item in (claim(exactly("nic.example.com", 4)), claim(first(("nic.example.com", 2), ("nic.example.com", 1)))):
+        ask(full, item).ok()
+    # With no list nobody knows what the class gives.
+    bare = Published.make(policies, "800Gi", ROWS)
+    bare.publish("800Gi", ROWS, used="800Gi")
+    assert "4 x nic.example.com at 81559Mi (which nothing prices" in ask(bare, claim(exactly("nic.example.com", 4))).message
+    bare.remove()
+    team = Published.make(policies, "800Gi")
+    team.publish("800Gi", [], deviceClasses=CLASSES)
+    team.cluster.api("PATCH", f"{team.quotas}/team/status", {"status": {"resources": []}}).ok()
+    wait_for(lambda: ask(team, claim(exactly("gpu.nvidia.com"))).status == 403, "nothing is priced any more")
+    ask(team, claim(exactly("nic.example.com", 4))).ok()
+    team.remove()
 
 
 def test_the_last_byte_decides(make):

@@ -24,13 +24,17 @@ ROWS = [
     row("huawei.com/Ascend910", "64Gi", "910B"),
     row(CLASS, "40Gi", "A100"),
 ]
+ASK = "deviceclass.resource.kubernetes.io/"
+CLASSES = [{"name": "big.nvidia.com", "resource": GPU}, {"name": "gpu.nvidia.com", "resource": GPU},
+           {"name": "nic.example.com", "resource": ""}, {"name": "nic.example.org", "resource": ""},
+           {"name": "npu.example.com", "resource": "example.com/npu"}]
 
 
 @pytest.fixture(scope="module")
 def team(policies):
     """Nothing is left in it: every refusal tells the charge."""
     made = Published.make(policies, "800Gi", ROWS)
-    made.publish("800Gi", ROWS, used="800Gi", deviceClasses=[{"name": "gpu.nvidia.com", "resource": GPU}])
+    made.publish("800Gi", ROWS, used="800Gi", deviceClasses=CLASSES)
     yield made
     made.remove()
 
@@ -92,8 +96,12 @@ CHARGES = [
     ("KAI: memory", asking(**{"gpu-memory": "8192"}), 8192 * MIB),
     ("KAI: memory of several cards", asking(**{"gpu-memory": "8192", "gpu-fraction-num-devices": "2"}), 16384 * MIB),
     ("a resource of the table", asking({"huawei.com/Ascend910": 2}), 128 << 30),
-    ("a device class", asking({"deviceclass.resource.kubernetes.io/gpu.example.com": 2}), 80 << 30),
-    ("a device class that stands for a resource", asking({"deviceclass.resource.kubernetes.io/gpu.nvidia.com": 2}), 2 * CARD),
+    ("a device class", asking({ASK + "gpu.example.com": 2}), 80 << 30),
+    ("a device class that stands for a resource", asking({ASK + "gpu.nvidia.com": 2}), 2 * CARD),
+    ("two device classes that stand for one resource, beside it",
+     asking({ASK + "gpu.nvidia.com": 2, ASK + "big.nvidia.com": 1, GPU: 1}), 4 * CARD),
+    ("device classes that give no GPUs, beside one that does",
+     asking({ASK + "nic.example.com": 2, ASK + "nic.example.org": 3, ASK + "gpu.example.com": 1}), 40 << 30),
     ("Kubernetes' formula: the largest of init", asking(("init", {GPU: 3}), ("init", {GPU: 1}), {GPU: 2}), 3 * CARD),
     ("Kubernetes' formula: sidecars stay",
      asking(("init", {GPU: 1}), ("sidecar", {GPU: 2}), ("init", {GPU: 2}), {GPU: 1}), 4 * CARD),
@@ -121,7 +129,7 @@ def narrow(policies):
     made = Published.make(policies, "800Gi", ROWS)
 
     def leave(free, **status):
-        made.publish(str(free), ROWS, deviceClasses=[{"name": "gpu.nvidia.com", "resource": GPU}], **status)
+        made.publish(str(free), ROWS, deviceClasses=CLASSES, **status)
         return made
     yield leave
     made.remove()
@@ -140,7 +148,9 @@ REFUSED = [
     ("KAI: no devices", asking(**{"gpu-memory": "8", "gpu-fraction-num-devices": "0"}), "gpu-fraction-num-devices is \"0\""),
     ("KAI: of a card that nobody has", asking(product="No-Such", **{"gpu-memory": "8"}),
      "cannot price annotation gpu-memory on product No-Such"),
-    ("a class that nothing prices", asking({"deviceclass.resource.kubernetes.io/odd": 1}), "cannot price odd.deviceclass"),
+    ("a class that nothing prices", asking({ASK + "odd": 1}), "cannot price odd.deviceclass"),
+    ("a class that stands for what nothing prices", asking({ASK + "npu.example.com": 1}), "cannot price example.com/npu"),
+    ("what a class of GPUs stands for, and nothing prices", asking({"example.com/npu": 1}), "cannot price example.com/npu"),
     ("a GPU resource without a row", asking({"aliyun.com/gpu-mem": 1}), "cannot price aliyun.com/gpu-mem"),
     ("a GPU resource without a row beside one with", asking({GPU: 1}, {"amd.com/cpx_nps4": 1}), "cannot price amd.com/cpx_nps4"),
     ("a product without HAMi", asking({HAMI_MEM: 5}, product=T4), "cannot price nvidia.com/gpumem on product Tesla-T4"),
@@ -156,6 +166,12 @@ def test_what_is_no_gpu_is_not_looked_at(team):
     team.admits(asking({"example.com/fpga": 4, "nvidia.com/hostdev": 1}))
     team.admits(asking(**{"gpu-fraction-num-devices": "2"}))
     team.admits(pod("plain", amount=0))
+
+
+def test_a_class_that_gives_no_gpus_needs_no_room(narrow):
+    team = narrow(1, used="2")
+    team.admits(asking({ASK + "nic.example.com": 2, ASK + "nic.example.org": 3}))
+    assert "asks for 1 x " + GPU in team.refuses(asking({ASK + "nic.example.com": 2, ASK + "gpu.nvidia.com": 1}))
 
 
 @pytest.mark.parametrize("effective", ["99Ti", "100Ti", "1Pi", "2.5Pi", "123456789Mi"])

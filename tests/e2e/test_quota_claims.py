@@ -156,3 +156,66 @@ def test_a_pool_that_changes_is_read_when_it_is_whole(team):
     wait_used(team, H100, H100)
     publish(cluster, "cpu-0", [dra.whole(0), dra.whole(1)], generation=3)
     wait_used(team, H100, H100)
+
+
+def answer(team, item):
+    """What the API server would say to creating it."""
+    return team.cluster.api("POST", CLAIMS.format(team.name) + "?dryRun=All", item)
+
+
+def wait_classes(team, classes):
+    def shown():
+        got = {c["name"]: c["resource"] for c in team.quota()["status"].get("deviceClasses", [])}
+        return got == classes or NotYet(got)
+    wait_for(shown, f"status.deviceClasses is {classes}")
+
+
+@pytest.fixture
+def nics(devices):
+    """Two classes of network cards, one of them for a resource; no driver has published any yet."""
+    made = [dra.device_class("nic.example.com", "device.driver == 'dra.example.com'"),
+            dra.device_class("fast.example.com", "device.driver == 'dra.example.com'", extended="example.com/nic")]
+    for item in made:
+        devices.api("POST", f"{dra.API}/deviceclasses", item).ok()
+    yield devices
+    for item in made:
+        devices.api("DELETE", f"{dra.API}/deviceclasses/{item['metadata']['name']}").ok()
+    devices.api("DELETE", f"{dra.API}/resourceslices/cpu-0-dra.example.com-0")
+
+
+def test_a_class_that_gives_no_gpus_is_free_once_that_is_known(team, nics):
+    gpus = {"gpu.nvidia.com": "nvidia.com/gpu"}
+    asked = [dra.claim(name.partition(".")[0], dra.exactly("r", name, 30)) for name in ("nic.example.com", "fast.example.com")]
+    wait_classes(team, gpus)
+    for item in asked:
+        assert "which nothing prices: the dearest device there is" in answer(team, item).message
+    for item in dra.slices("cpu-0", [dra.nic(0), dra.nic(1)], driver="dra.example.com"):
+        nics.api("POST", f"{dra.API}/resourceslices", item).ok()
+    wait_classes(team, gpus | {"nic.example.com": "", "fast.example.com": ""})
+    create(team, *asked, dra.pod("asks", extended=[("deviceclass.resource.kubernetes.io/nic.example.com", 30)]))
+    create(team, dra.claim("cards", dra.exactly("r", "whole.example.com")))
+    wait_used(team, H100, 0)
+    # Whatever has memory may be a GPU.
+    path = f"{dra.API}/resourceslices/cpu-0-dra.example.com-0"
+    spec = nics.get(path)["spec"]
+    spec["devices"].append(dra.whole(7) | {"capacity": {"memory": {"value": "16Gi"}}})
+    nics.api("PATCH", path, {"spec": spec}).ok()
+    wait_classes(team, gpus | {"fast.example.com": "example.com/nic"})
+
+
+def test_a_class_that_stands_for_a_resource_is_charged_as_that(devices, running):
+    team = Namespace.make(devices)
+    devices.api("POST", team.quotas, quota("163118Mi", resources={"nvidia.com/gpu": 1})).ok()
+    team.wait_condition("Ready", "True", "Enforced")
+    wait_classes(team, {"gpu.nvidia.com": "nvidia.com/gpu"})
+    item = dra.claim("two", dra.exactly("r", "gpu.nvidia.com", 2))
+    wait_for(lambda: "requests.nvidia.com/gpu=2" in answer(team, item).message, "the row has no room for two")
+    wait_for(lambda: "asks for 3 x gpu.nvidia.com at 81559Mi = 244677Mi" in
+             answer(team, dra.claim("three", dra.exactly("r", "gpu.nvidia.com", 3))).message, "the policy charges by the row")
+    create(team, dra.claim("one", dra.exactly("r", "gpu.nvidia.com")))
+    wait_used(team, H100, 0, 0)
+    rows = {r["name"]: r["used"] for r in team.quota()["status"]["resources"] if r["used"]}
+    assert rows == {"nvidia.com/gpu": 1}
+    asks = dra.pod("asks", extended=[("deviceclass.resource.kubernetes.io/gpu.nvidia.com", 2)])
+    assert "= 163118Mi of GPU memory, and only 81559Mi" in team.cluster.api("POST", team.pods + "?dryRun=All", asks).message
+    team.remove()

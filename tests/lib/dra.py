@@ -76,6 +76,11 @@ def shared(minor, card=H100):
     return device
 
 
+def nic(minor):
+    """What is no GPU: it has no memory, and its driver's name says nothing of GPUs."""
+    return {"name": f"nic-{minor}", "attributes": {"speed": {"int": 400}}}
+
+
 def slices(node, devices=(), sets=(), driver=DRIVER, generation=1, pool=None):
     """The slices of a node's pool: one with the devices and, where there are any, one with the
     counter sets. @pool says where they lie otherwise than in the node's: name and selector."""
