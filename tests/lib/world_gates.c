@@ -31,10 +31,13 @@ static void count_pod(const struct world_pod *pod, int64_t units[WORLD_RESOURCES
 		units[shape->raw[i].resource] += shape->raw[i].count;
 }
 
+/* Devices that are no GPUs have keys that nobody asks for. */
 static void count_claim(const struct world_claim *claim, int64_t units[WORLD_RESOURCES])
 {
-	units[world_classes[claim->class].row] += claim->count;
-	if (claim->other_class != WORLD_NONE && claim->other_class != claim->class)
+	if (!world_classes[claim->class].free)
+		units[world_classes[claim->class].row] += claim->count;
+	if (claim->other_class != WORLD_NONE && claim->other_class != claim->class &&
+	    !world_classes[claim->other_class].free)
 		units[world_classes[claim->other_class].row] += 1;
 }
 

@@ -72,12 +72,13 @@ static bool is_within(const struct world_quota *quota, const struct bill *bill)
 	if (spec->gpus != AMOUNT_NONE && bill->cards > 0 &&
 	    bill->cards + status->gpus_used > spec->gpus)
 		return false;
-	return is_within_product(quota, bill) && status->used + bill->bytes <= status->effective;
+	return is_within_product(quota, bill) &&
+	       (bill->bytes == 0 || status->used + bill->bytes <= status->effective);
 }
 
-/* The dearest row of a resource, or of all (WORLD_NONE), on a product; equally dear: the first by
- * name. */
-static const struct quota_row *dearest(const struct world_quota *quota, int resource,
+/* The dearest row of a resource, or (where it is empty) of all, on a product; equally dear: the
+ * first by name. */
+static const struct quota_row *dearest(const struct world_quota *quota, struct str resource,
 				       struct str product, bool whole)
 {
 	const struct quota_row *best = NULL;
@@ -86,8 +87,7 @@ static const struct quota_row *dearest(const struct world_quota *quota, int reso
 		const struct quota_row *row = &quota->status.rows[i];
 
 		if (row->unit_memory == AMOUNT_UNKNOWN ||
-		    (resource != WORLD_NONE &&
-		     !str_equal(row->resource, world_resource_names[resource])) ||
+		    (!str_empty(resource) && !str_equal(row->resource, resource)) ||
 		    (!str_empty(product) && !str_equal(row->product, product)) ||
 		    (whole && row->sharing != DEVICE_WHOLE))
 			continue;
@@ -99,11 +99,15 @@ static const struct quota_row *dearest(const struct world_quota *quota, int reso
 	return best;
 }
 
-/* Whether a name says that it is a GPU: without a price that is refused. */
-static bool sounds_like_gpu(int resource)
+/* Whether its name, or a class that stands for it, says that it is a GPU: without a price that is
+ * refused. */
+static bool sounds_like_gpu(const struct world_quota *quota, struct str name)
 {
-	struct str name = world_resource_names[resource];
+	const struct quota_classes *classes = &quota->status.s.classes;
 
+	for (size_t i = 0; i < classes->n; i++)
+		if (str_equal(classes->list[i].resource, name))
+			return true;
 	return str_starts_with(name, STR("nvidia.com/")) ||
 	       str_starts_with(name, STR("amd.com/")) ||
 	       str_starts_with(name, STR("volcano.sh/")) ||
@@ -118,10 +122,11 @@ static bool is_kai(enum world_resource resource)
 static bool price_ask(const struct world_quota *quota, const struct world_ask *ask,
 		      struct str product, struct bill *bill)
 {
+	struct str name = world_resource_names[ask->resource];
 	const struct quota_row *row;
 
 	if (is_kai(ask->resource)) {
-		row = dearest(quota, WORLD_GPU, product, true);
+		row = dearest(quota, world_resource_names[WORLD_GPU], product, true);
 		if (!row)
 			return false;
 		add(quota, row, 0,
@@ -130,10 +135,10 @@ static bool price_ask(const struct world_quota *quota, const struct world_ask *a
 		    bill);
 		return true;
 	}
-	row = dearest(quota, (int)ask->resource, product, false);
+	row = dearest(quota, name, product, false);
 	if (row)
 		add(quota, row, ask->count, ask->count * row->unit_memory, bill);
-	return row || !sounds_like_gpu((int)ask->resource);
+	return row || !sounds_like_gpu(quota, name);
 }
 
 /* gpuqos-tenant-parts: of what asks by annotation alone. */
@@ -158,34 +163,62 @@ bool world_policy_allows_pod(const struct world_quota *quota, const struct world
 	return is_within(quota, &bill);
 }
 
-/* A class without a row of its own may well give GPUs: it costs the dearest row that there is. */
-static const struct quota_row *class_row(const struct world_quota *quota, int class)
+/* What a class is charged as: as the status tells, else by a row of its own. Empty: it is free. */
+static struct str row_name(const struct world_quota *quota, int class)
 {
-	const struct quota_row *row = NULL;
+	const struct quota_classes *classes = &quota->status.s.classes;
 
-	if (!world_classes[class].extended)
-		row = dearest(quota, (int)world_classes[class].row, STR_NONE, false);
-	return row ? row : dearest(quota, WORLD_NONE, STR_NONE, false);
+	for (size_t i = 0; i < classes->n; i++)
+		if (str_equal(classes->list[i].name, str_from(world_classes[class].name)))
+			return classes->list[i].resource;
+	return world_classes[class].extended ? STR("none")
+					     : world_resource_names[world_classes[class].row];
+}
+
+static bool has_row(const struct world_quota *quota, struct str resource)
+{
+	for (size_t i = 0; i < quota->status.s.n_rows; i++)
+		if (str_equal(quota->status.rows[i].resource, resource))
+			return true;
+	return false;
+}
+
+/* What it would take of a request. */
+struct choice {
+	const struct quota_row *row; /* NULL: nothing prices it */
+	int64_t count;
+	bool free;
+};
+
+/* A class without a row may well give GPUs: it costs the dearest row that there is. */
+static struct choice choice_of(const struct world_quota *quota, int class, int64_t count)
+{
+	struct str name = row_name(quota, class);
+	struct choice choice = {.count = count, .free = str_empty(name)};
+
+	if (!choice.free)
+		choice.row =
+			dearest(quota, has_row(quota, name) ? name : STR_NONE, STR_NONE, false);
+	return choice;
 }
 
 bool world_policy_allows_claim(const struct world_quota *quota, const struct world_claim *claim)
 {
-	const struct quota_row *row = class_row(quota, claim->class), *other = NULL;
-	int64_t count = claim->count;
+	struct choice first, other = {.free = true};
 	struct bill bill = {0};
 
 	if (!governs(quota))
 		return true;
-	if (!row)
+	first = choice_of(quota, claim->class, claim->count);
+	if (claim->other_class != WORLD_NONE)
+		other = choice_of(quota, claim->other_class, 1);
+	if ((!first.free && !first.row) || (!other.free && !other.row))
 		return false;
-	if (claim->other_class != WORLD_NONE) {
-		other = class_row(quota, claim->other_class);
-		if (other && other->unit_memory > count * row->unit_memory) {
-			row = other;
-			count = 1;
-		}
-	}
-	add(quota, row, count, count * row->unit_memory, &bill);
+	if (first.free ||
+	    (!other.free && other.row->unit_memory > first.count * first.row->unit_memory))
+		first = other;
+	if (!first.free)
+		add(quota, first.row, first.count, first.count * first.row->unit_memory, &bill);
 	return is_within(quota, &bill);
 }
 

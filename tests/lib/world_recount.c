@@ -32,7 +32,7 @@ static void add_slice(const struct world_state *state, int i, struct world_marke
 	for (int k = 0; k < profile->n_devices; k++) {
 		const struct world_device *device = &profile->devices[k];
 
-		if (state->classes[device->class].meta.exists)
+		if (state->classes[device->class].meta.exists && device->memory != AMOUNT_NONE)
 			add_lot(market, (struct world_lot){
 						(int)world_classes[device->class].row,
 						device->product, i, device->memory, device->memory,
@@ -293,6 +293,12 @@ static int64_t class_price(const struct world_state *state, const struct world_m
 	return price(market, (int)world_classes[class].row, WORLD_NONE);
 }
 
+/* What is no GPU is free, where it is known to be none. */
+static bool is_free(const struct world_state *state, int class)
+{
+	return state->classes[class].meta.exists && world_classes[class].free;
+}
+
 static void add_devices(const struct world_state *state, const struct world_market *market,
 			const struct world_claim *claim, int64_t *at, struct world_sum *sum)
 {
@@ -309,6 +315,9 @@ static void add_devices(const struct world_state *state, const struct world_mark
 		int product = found ? profile->devices[d].product
 				    : counted_product(market, row, WORLD_NONE);
 
+		if (found ? profile->devices[d].memory == AMOUNT_NONE
+			  : is_free(state, claim->given))
+			continue;
 		add_cost(&cost, 1,
 			 found ? profile->devices[d].memory
 			       : class_price(state, market, claim->given));
@@ -325,21 +334,31 @@ static void add_devices(const struct world_state *state, const struct world_mark
 static void add_choice(const struct world_state *state, const struct world_market *market,
 		       const struct world_claim *claim, int64_t *at, struct world_sum *sum)
 {
-	int class = claim->class, row;
-	int64_t count = claim->count, unit = class_price(state, market, class);
+	int class = claim->class, other_class = claim->other_class, row;
+	int64_t count = claim->count, unit;
 
-	if (claim->other_class != WORLD_NONE) {
-		int64_t other = class_price(state, market, claim->other_class);
+	if (other_class != WORLD_NONE && is_free(state, other_class))
+		other_class = WORLD_NONE;
+	if (is_free(state, class)) {
+		class = other_class;
+		other_class = WORLD_NONE;
+		count = 1;
+	}
+	if (class == WORLD_NONE)
+		return;
+	unit = class_price(state, market, class);
+	if (other_class != WORLD_NONE) {
+		int64_t other = class_price(state, market, other_class);
 
 		if (other == AMOUNT_UNKNOWN) {
 			sum->unpriced += unit == AMOUNT_UNKNOWN ? 0 : 1;
 		} else if (unit == AMOUNT_UNKNOWN) {
 			sum->unpriced += count;
-			class = claim->other_class;
+			class = other_class;
 			unit = other;
 			count = 1;
 		} else if (other > count * unit) {
-			class = claim->other_class;
+			class = other_class;
 			unit = other;
 			count = 1;
 		}

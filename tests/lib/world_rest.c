@@ -92,6 +92,30 @@ static void check_gate(struct world *w, int space)
 		       t != WORLD_NONE ? w->api.tenants[t].meta.uid : w->api.quotas[q].meta.uid);
 }
 
+/* A class is told where its name does not tell its row; free only while its driver shows devices.
+ */
+static void check_classes(const struct world *w, const struct quota_status *status)
+{
+	bool network = false;
+	size_t n = 0;
+
+	for (int i = 0; i < WORLD_NODES; i++)
+		network |= w->api.slices[i].meta.exists &&
+			   w->api.slices[i].profile == WORLD_NODE_NETWORK;
+	for (int c = 0; c < WORLD_CLASSES; c++) {
+		const struct world_class_text *text = &world_classes[c];
+
+		if (!w->api.classes[c].meta.exists || (text->free ? !network : !text->extended))
+			continue;
+		assert_true(n < status->classes.n);
+		assert_true(str_equal(status->classes.list[n].name, str_from(text->name)));
+		assert_true(str_equal(status->classes.list[n].resource,
+				      text->free ? STR_NONE : world_resource_names[text->row]));
+		n++;
+	}
+	assert_int_equal(n, status->classes.n);
+}
+
 static void check_space(struct world *w, int space)
 {
 	int q = world_governing(&w->api, space), t = world_tenant_of(&w->api, space);
@@ -106,6 +130,7 @@ static void check_space(struct world *w, int space)
 		return;
 	assert_non_null(published(w, space));
 	check_use(w, space, published(w, space));
+	check_classes(w, published(w, space));
 	assert_true(str_equal(published(w, space)->tenant,
 			      t == WORLD_NONE ? STR_NONE : world_tenant_name(t)));
 	for (int k = space * WORLD_QUOTAS; k < (space + 1) * WORLD_QUOTAS; k++)

@@ -105,12 +105,20 @@ const struct world_profile world_profiles[WORLD_PROFILES] = {
 				    {{0}},
 				    {{2, WORLD_ACCELERATOR, 24 * GIB},
 				     {2, WORLD_ACCELERATOR, 24 * GIB}}},
+	[WORLD_NODE_NETWORK] = {"network cards by DRA",
+				0,
+				2,
+				{{0}},
+				{{3, WORLD_NO_PRODUCT, AMOUNT_NONE},
+				 {3, WORLD_NO_PRODUCT, AMOUNT_NONE}}},
 };
 
 const struct world_class_text world_classes[WORLD_CLASSES] = {
-	{"gpu.nvidia.com", "gpu.nvidia.com", "gpu", NULL, WORLD_CLASS_CARD},
-	{"mig.nvidia.com", "gpu.nvidia.com", "mig", NULL, WORLD_CLASS_SLICE},
-	{"accelerator", "gpu.example.com", "gpu", "example.com/accelerator", WORLD_CLASS_EXTENDED},
+	{"gpu.nvidia.com", "gpu.nvidia.com", "gpu", NULL, WORLD_CLASS_CARD, false},
+	{"mig.nvidia.com", "gpu.nvidia.com", "mig", NULL, WORLD_CLASS_SLICE, false},
+	{"accelerator", "gpu.example.com", "gpu", "example.com/accelerator", WORLD_CLASS_EXTENDED,
+	 false},
+	{"nic", "dra.net", "", NULL, WORLD_CLASS_FREE, true},
 };
 
 #define UNITS(resource, count)                         \

@@ -9,6 +9,8 @@
 /*
  * Every way of sharing a GPU, as the simulated world has it: what nodes of a kind offer, what pods
  * of a kind ask for, and what the API server's own quota counts of them. Constant.
+ *
+ * size: every kind of node, resource and class has a name here.
  */
 
 /* name, text; those from KAI_MEMORY to KAI_FRACTION have no key in a ResourceQuota */
@@ -31,6 +33,7 @@
 	X(CLASS_CARD, "gpu.nvidia.com.deviceclass.resource.k8s.io/devices")  \
 	X(CLASS_SLICE, "mig.nvidia.com.deviceclass.resource.k8s.io/devices") \
 	X(CLASS_EXTENDED, "example.com/accelerator")                         \
+	X(CLASS_FREE, "nic.deviceclass.resource.k8s.io/devices")             \
 	X(HAMI_LIMIT, "limits.nvidia.com/gpumem") /* a key, and no resource */
 
 enum world_resource {
@@ -73,7 +76,7 @@ struct world_offer {
 struct world_device {
 	int class; /* that it is of; its type follows */
 	int product;
-	int64_t memory;
+	int64_t memory; /* AMOUNT_NONE: it is no GPU */
 };
 
 enum { WORLD_OFFERS = 5, WORLD_DEVICES = 3 };
@@ -101,15 +104,17 @@ enum {
 	WORLD_NODE_UNLABELLED,
 	WORLD_NODE_DRA,
 	WORLD_NODE_ACCELERATOR,
+	WORLD_NODE_NETWORK,
 	WORLD_PROFILES
 };
 extern const struct world_profile world_profiles[WORLD_PROFILES];
 
-enum { WORLD_CLASSES = 3 };
+enum { WORLD_CLASSES = 4 };
 
 struct world_class_text {
 	const char *name, *driver, *type, *extended;
 	enum world_resource row;
+	bool free; /* its driver has no GPUs */
 };
 extern const struct world_class_text world_classes[WORLD_CLASSES];
 

@@ -67,6 +67,7 @@ struct world_status {
 	bool exists;
 	struct quota_status s; /* rows: see world_status_fix() */
 	struct quota_row rows[WORLD_ROWS];
+	struct quota_class classes[WORLD_CLASSES];
 	struct dry_run_row dry_rows[WORLD_DRY_ROWS];
 };
 

@@ -82,6 +82,9 @@ struct str world_canon(struct str text)
 	for (int p = 0; p < WORLD_PRODUCTS; p++)
 		if (str_equal(text, world_product_names[p]))
 			return world_product_names[p];
+	for (int c = 0; c < WORLD_CLASSES; c++)
+		if (str_equal(text, str_from(world_classes[c].name)))
+			return str_from(world_classes[c].name);
 	if (str_starts_with(text, STR("tenant")))
 		return world_tenant_name(world_number(text));
 	if (str_starts_with(text, STR("pod")))
@@ -129,12 +132,14 @@ uint64_t world_uid_number(struct str text)
 void world_status_fix(struct world_status *status)
 {
 	status->s.rows = status->rows;
+	status->s.classes.list = status->classes;
 	status->s.dry_run.rows = status->dry_rows;
 }
 
 void world_status_set(struct world_status *to, const struct quota_status *from)
 {
-	assert_true(from->n_rows <= WORLD_ROWS && from->dry_run.n_rows <= WORLD_DRY_ROWS);
+	assert_true(from->n_rows <= WORLD_ROWS && from->dry_run.n_rows <= WORLD_DRY_ROWS &&
+		    from->classes.n <= WORLD_CLASSES);
 	to->exists = true;
 	to->s = *from;
 	to->s.tenant = world_canon(from->tenant);
@@ -143,6 +148,11 @@ void world_status_set(struct world_status *to, const struct quota_status *from)
 		to->rows[i].resource = world_canon(from->rows[i].resource);
 		to->rows[i].product = world_canon(from->rows[i].product);
 	}
+	for (size_t i = 0; i < from->classes.n; i++)
+		to->classes[i] = (struct quota_class){
+			world_canon(from->classes.list[i].name),
+			world_canon(from->classes.list[i].resource),
+		};
 	for (size_t i = 0; i < from->dry_run.n_rows; i++) {
 		to->dry_rows[i] = from->dry_run.rows[i];
 		to->dry_rows[i].kind = world_canon(from->dry_run.rows[i].kind);
