@@ -30,6 +30,14 @@ struct cluster;
 struct cluster *cluster_new(const struct hash_key *key);
 void cluster_free(struct cluster *cluster); /* accepts NULL */
 
+/*
+ * A resource that is a GPU whatever nodes say, as the table of --config tells: while no node offers
+ * it it is on the price list without a price, so that none is let in free of charge. Copied; once
+ * for each name, before anything is applied. LIMIT where there are more names than are kept.
+ */
+int cluster_know_resource(struct cluster *cluster, struct str name, enum device_sharing sharing,
+			  struct error *err);
+
 enum cluster_kind {
 	CLUSTER_PODS,
 	CLUSTER_NODES,

@@ -66,11 +66,28 @@ static int kind_add(struct cluster *cluster, const struct offer_kind *wanted, ui
 	}
 	kind = table_add(&cluster->kinds);
 	*kind_at(cluster, kind) = *wanted;
-	kind_at(cluster, kind)->nodes = 1;
-	map_insert(&cluster->kinds_by_value, kind_hash(cluster, wanted), kind);
 	cluster->prices_stale = true;
 	*ret_kind = kind;
 	return 0;
+}
+
+/* A kind that no node has, and so none can drop. */
+int cluster_know_resource(struct cluster *cluster, struct str name, enum device_sharing sharing,
+			  struct error *err)
+{
+	struct offer_kind known = {
+		.unit_memory = AMOUNT_UNKNOWN,
+		.min_memory = AMOUNT_UNKNOWN,
+		.sharing = (uint32_t)sharing,
+		.product = INTERN_EMPTY,
+	};
+	uint32_t kind;
+
+	if (name.len > LIMIT_INTERNED_STRING)
+		return error_set(err, ERROR_LIMIT, "a resource name is longer than %d",
+				 LIMIT_INTERNED_STRING);
+	known.resource = intern_ref(cluster->intern, name);
+	return kind_add(cluster, &known, &kind, err);
 }
 
 int kind_ref(struct cluster *cluster, const struct device_offer *offer, uint32_t *ret_kind,
@@ -94,10 +111,14 @@ int kind_ref(struct cluster *cluster, const struct device_offer *offer, uint32_t
 	wanted.product = intern_ref(cluster->intern, offer->product);
 	kind = map_find(&cluster->kinds_by_value, kind_hash(cluster, &wanted), kind_equals, cluster,
 			&wanted);
-	if (kind == MAP_NONE)
-		return kind_add(cluster, &wanted, ret_kind, err);
-	intern_unref(cluster->intern, wanted.resource);
-	intern_unref(cluster->intern, wanted.product);
+	if (kind == MAP_NONE) {
+		if (kind_add(cluster, &wanted, &kind, err) < 0)
+			return -1;
+		map_insert(&cluster->kinds_by_value, kind_hash(cluster, &wanted), kind);
+	} else {
+		intern_unref(cluster->intern, wanted.resource);
+		intern_unref(cluster->intern, wanted.product);
+	}
 	kind_at(cluster, kind)->nodes++;
 	cluster->prices_stale = true;
 	*ret_kind = kind;
@@ -185,6 +206,21 @@ static void order_by_name(const struct cluster *cluster, struct price_row *rows,
 		named[i].row->order = (uint32_t)i;
 }
 
+/* What is only known of stands for nothing where some node offers it. Returns how many are left. */
+static size_t drop_unoffered(struct price_row *rows, size_t n)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool others = (i > 0 && rows[i - 1].resource == rows[i].resource) ||
+			      (i + 1 < n && rows[i + 1].resource == rows[i].resource);
+
+		if (rows[i].nodes > 0 || !others)
+			rows[len++] = rows[i];
+	}
+	return len;
+}
+
 /* A new list from all kinds; the caller releases it. */
 static struct price_row *make_rows(const struct cluster *cluster, size_t *ret_len)
 {
@@ -201,6 +237,7 @@ static struct price_row *make_rows(const struct cluster *cluster, size_t *ret_le
 		else
 			rows[len++] = rows[i];
 	}
+	len = drop_unoffered(rows, len);
 	order_by_name(cluster, rows, len);
 	*ret_len = len;
 	return rows;

@@ -315,6 +315,17 @@ static void new_tenant_work(struct controller *controller)
 					     });
 }
 
+static int know_resources(struct controller *controller, struct error *err)
+{
+	const struct source_table *table = &controller->options.config->resources;
+
+	for (size_t i = 0; i < table->n_rows; i++)
+		if (cluster_know_resource(controller->cluster, table->rows[i].name,
+					  table->rows[i].sharing, err) < 0)
+			return -1;
+	return 0;
+}
+
 int controller_new(struct kube_client *client, const struct controller_options *options,
 		   struct controller **ret_controller, struct error *err)
 {
@@ -328,6 +339,8 @@ int controller_new(struct kube_client *client, const struct controller_options *
 		return -1;
 	hash_key_init(&controller->hash_key);
 	controller->cluster = cluster_new(&controller->hash_key);
+	if (know_resources(controller, err) < 0)
+		return -1;
 	controller->caches = caches_new(client, &(struct caches_options){
 							.cluster = controller->cluster,
 							.table = &options->config->resources,

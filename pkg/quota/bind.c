@@ -137,6 +137,26 @@ static bool unpriced(struct asking *a)
 	return false;
 }
 
+/* How much is free is not known while something that is held has no price. */
+static bool held_unpriced(struct asking *a)
+{
+	if (!a->view->spec && !a->view->tenant)
+		return false;
+	for (size_t i = 0; i < a->view->n_held; i++) {
+		const struct bind_row *row = &a->view->held[i];
+
+		if (row->bytes >= 0)
+			continue;
+		return refuse(
+			a,
+			"The namespace holds %" PRId64
+			" of %.*s, and nothing tells how much memory one has: it is not known "
+			"what is free for the %s that the pod asks for.",
+			row->units, STR_ARGS(row->resource), amount_text(a->asks.bytes).text);
+	}
+	return false;
+}
+
 /* --- the quota */
 
 static bool no_quota(struct asking *a)
@@ -265,6 +285,7 @@ static const struct check {
 	{BIND_RECONFIGURING, reconfiguring, true},
 	{BIND_UNPRICED, unpriced, false},
 	{BIND_NO_QUOTA, no_quota, false},
+	{BIND_HELD_UNPRICED, held_unpriced, false},
 	{BIND_POD_MEMORY, pod_memory, false},
 	{BIND_POD_GPUS, pod_gpus, false},
 	{BIND_RESOURCE, resource, false},

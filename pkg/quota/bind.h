@@ -18,6 +18,7 @@
 	X(RECONFIGURING, "NodeReconfiguring")  \
 	X(UNPRICED, "UnknownDeviceMemory")     \
 	X(NO_QUOTA, "NoQuota")                 \
+	X(HELD_UNPRICED, "UnknownMemoryHeld")  \
 	X(POD_MEMORY, "PodMemory")             \
 	X(POD_GPUS, "PodGPUs")                 \
 	X(RESOURCE, "ResourceCap")             \
@@ -68,7 +69,8 @@ struct bind_view {
 	const struct quota_spec *spec; /* of the quota that governs; NULL: there is none */
 	int64_t effective;             /* bytes that are allowed now */
 	int64_t effective_gpus;        /* whole cards, or AMOUNT_NONE */
-	const struct bind_row *held;   /* by its namespace, as above, in any order */
+	const struct bind_row *held;   /* by its namespace, as above, in any order; while one is
+					  without a price, nothing more is let in */
 	size_t n_held;
 	const struct bind_tenant *tenant; /* NULL: the namespace belongs to none */
 };

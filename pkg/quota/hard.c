@@ -142,10 +142,52 @@ static bool add_hard_of(struct decision *d, const struct price_list *slice,
 	return add_hard(d, hard, name, count);
 }
 
+static bool has_key(const struct resource_amount *amounts, size_t n, struct str resource)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_equal(amounts[i].resource, resource))
+			return true;
+	return false;
+}
+
+/* A class that is charged otherwise than its name tells has no key of its own. */
+static bool is_listed_class(const struct quota_classes *classes, struct str name)
+{
+	struct str class;
+
+	if (!resource_device_class(name, &class))
+		return false;
+	for (size_t i = 0; i < classes->n; i++)
+		if (str_equal(classes->list[i].name, class))
+			return true;
+	return false;
+}
+
+/*
+ * What was counted once stays so, at nothing: else what is created while no node offers it would
+ * run when one does again.
+ */
+static bool keep_hard(struct decision *d, struct resource_amount *hard)
+{
+	const struct resource_quota_view *seen = &d->view->resource_quota;
+
+	if (!seen->ours && !d->view->managed)
+		return true;
+	for (size_t i = 0; i < seen->n_hard; i++) {
+		struct str name = seen->hard[i].resource;
+
+		if (resource_is_gpu(name) && !has_key(hard, d->plan.n_hard, name) &&
+		    !is_listed_class(&d->view->classes, name) && !add_hard(d, hard, name, 0))
+			return false;
+	}
+	return true;
+}
+
 int decide_hard(struct decision *d, struct error *err)
 {
 	const struct price_list *prices = &d->view->prices;
-	struct resource_amount *hard = arena_alloc(d->arena, (prices->n_rows + 1) * sizeof(*hard));
+	size_t most = prices->n_rows + 1 + d->view->resource_quota.n_hard;
+	struct resource_amount *hard = arena_alloc(d->arena, most * sizeof(*hard));
 
 	if (!hard)
 		return decide_no_memory(err);
@@ -156,6 +198,8 @@ int decide_hard(struct decision *d, struct error *err)
 			return decide_no_memory(err);
 		i += slice.n_rows;
 	}
+	if (!keep_hard(d, hard))
+		return decide_no_memory(err);
 	if (d->plan.n_hard > 1)
 		qsort(hard, d->plan.n_hard, sizeof(*hard), resource_amount_compare);
 	d->plan.hard = hard;
@@ -178,6 +222,8 @@ static int in_use_first(const void *a, const void *b)
 
 	if ((left->used > 0) != (right->used > 0))
 		return left->used > 0 ? -1 : 1;
+	if ((left->unit_memory > 0) != (right->unit_memory > 0))
+		return left->unit_memory > 0 ? -1 : 1;
 	return by_name(a, b);
 }
 
@@ -230,14 +276,6 @@ static bool is_shown(const struct quota_row *row)
 		return false;
 	return row->unit_memory != AMOUNT_UNKNOWN ||
 	       resource_family(row->resource) != RESOURCE_FRACTION;
-}
-
-static bool has_key(const struct resource_amount *amounts, size_t n, struct str resource)
-{
-	for (size_t i = 0; i < n; i++)
-		if (str_equal(amounts[i].resource, resource))
-			return true;
-	return false;
 }
 
 /*

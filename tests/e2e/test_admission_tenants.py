@@ -195,14 +195,17 @@ def test_a_tenant_that_is_gone_stops_nobody(tenant):
     wait_for(lambda: team.answer(with_class("gpuqos-inference")).status == 201, "the binding without its TenantQoS lets by")
 
 
-def test_a_part_of_a_card_needs_a_quota_in_a_tenants_namespace(policies, tenant):
+def test_whatever_asks_for_gpus_needs_a_quota_in_a_tenants_namespace(policies, tenant):
     _, team = tenant()
-    asks = [pod("part", amount=0, annotations={key: value}) for key, value in (("gpu-fraction", "0.5"), ("gpu-memory", "4096"))]
+    asks = [pod("part", amount=0, annotations={key: value}) for key, value in (("gpu-fraction", "0.5"), ("gpu-memory", "4096"))] + [pod("card")]
+    claims = f"/apis/resource.k8s.io/v1/namespaces/{team.name}/resourceclaims"
+    claim = {"metadata": {"name": "c"}, "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "any.example.com"}}]}}}
     for item in asks:
         team.admits(item)
+    team.admits(claim, path=claims)
     policies.api("PATCH", team.path, {"metadata": {"labels": {"gpuqos.io/quota": "none"}}}).ok()
     for item in asks:
         wait_for(lambda wanted=item: team.answer(wanted).status == 403, "refused where no quota is in force")
         assert "has no GpuMemoryQuota in force" in team.refuses(item)
+    assert "this claim asks for devices, and namespace" in team.refuses(claim, path=claims)
     team.admits(pod("plain", amount=0))
-    team.admits(pod("card"))

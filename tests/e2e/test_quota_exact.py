@@ -208,8 +208,7 @@ def test_a_resource_is_held_from_the_moment_that_it_appears(nodes, namespace, te
     fits, most = LIMIT // UNIT["h100"], 0
     for number in range(20 if SOAK else 4):
         nodes("cpu")
-        if number == 0:
-            namespace.put_quota("320Gi")
+        namespace.put_quota("320Gi")
         wait_for(lambda: not namespace.resource_quota()["status"].get("hard"), "nothing is offered")
         stop, threads = threading.Event(), []
 
@@ -231,4 +230,6 @@ def test_a_resource_is_held_from_the_moment_that_it_appears(nodes, namespace, te
         assert most == fits, f"round {number}"
         namespace.cluster.api("DELETE", f"{namespace.pods}?gracePeriodSeconds=0")
         namespace.wait_pods(0)
+        namespace.delete_quota()
+        wait_for(lambda: namespace.resource_quota() is None, "nothing is counted")
     tell(f"{most} of {fits} cards held at most while their first nodes came")

@@ -246,18 +246,23 @@ def test_a_spec_that_cannot_be_used_grants_nothing_and_says_why(namespace):
 
 
 def test_devices_whose_memory_nobody_tells_make_exceeded_unknown(world, namespace, nodes):
-    nodes("mi300x")
+    nodes("mi300x", "h100")
     namespace.put_quota("320Gi")
     namespace.create(pod("a", "amd.com/gpu")).ok()
     wait_for(lambda: quantity(namespace.quota()["status"]["used"]) == 192 * GIB, "it is priced")
+    one = pod("c", GPU)
+    namespace.cluster.api("POST", namespace.pods + "?dryRun=All", one).ok()
     node = "/api/v1/nodes/mi300x-0"
     world.cluster.api("PATCH", node, {"metadata": {"labels": {"amd.com/gpu.vram": None}}}).ok()
     seen = namespace.wait_condition("Exceeded", "Unknown", "UnknownDeviceMemory")
     assert "unitMemory" not in seen["status"]["resources"][0]
-    wait_for(lambda: namespace.resource_quota()["spec"]["hard"] == {"requests.amd.com/gpu": "0"}, "no more of them")
+    wait_for(lambda: namespace.resource_quota()["spec"]["hard"]["requests.amd.com/gpu"] == "0", "no more of them")
     namespace.wait_refused(pod("b", "amd.com/gpu"), "cannot price amd.com/gpu")
+    # What is free for others is not known either.
+    namespace.wait_refused(one, "pods hold devices whose memory nothing tells (see condition Priced)")
     world.cluster.api("PATCH", node, {"metadata": {"labels": {"amd.com/gpu.vram": "192G"}}}).ok()
     namespace.wait_condition("Exceeded", "False", "WithinLimit")
+    wait_for(lambda: namespace.cluster.api("POST", namespace.pods + "?dryRun=All", one).status == 201, "it is known again")
 
 
 def test_the_resource_quota_follows_what_nodes_offer(namespace, nodes):
@@ -271,8 +276,12 @@ def test_the_resource_quota_follows_what_nodes_offer(namespace, nodes):
                        "requests.nvidia.com/mig-3g.40gb": "8"} or NotYet(now)
     wait_for(hard, "hard values for all that is offered")
     nodes("h100")
-    wait_for(lambda: namespace.resource_quota()["spec"]["hard"] == {"requests.nvidia.com/gpu": "4"},
-             "hard values for what is left")
+
+    def left():
+        now = namespace.resource_quota()["spec"]["hard"]
+        return now == {"requests.nvidia.com/gpu": "4", "requests.amd.com/gpu": "0", "requests.nvidia.com/mig-1g.10gb": "0",
+                       "requests.nvidia.com/mig-2g.20gb": "0", "requests.nvidia.com/mig-3g.40gb": "0"} or NotYet(now)
+    wait_for(left, "hard values for what is left, and nothing for what is gone")
 
 
 # --- LimitRange

@@ -190,6 +190,14 @@ def test_what_cannot_be_read_is_refused(world, told, source, node, name, words):
     space.remove()
 
 
+def test_what_the_table_has_is_not_free_while_no_node_offers_it(world, told):
+    offer_only(world.cluster, told, load("nvidia", "node", "whole"))
+    space = governed(world.cluster, 2 << 40, "table")
+    space.wait_refused(asking("early", {"example.com/coming": 1}), "cannot price example.com/coming")
+    assert space.resource_quota()["spec"]["hard"]["requests.example.com/coming"] == "0"
+    space.remove()
+
+
 def test_a_percentage_beside_memory_is_not_charged_but_counted(world, told):
     """HAMi goes by the memory. ResourceQuota knows of no such rule: the percentage has to fit as well."""
     offer_only(world.cluster, told, load("hami", "node", "json"))

@@ -131,7 +131,7 @@ def test_a_namespace_of_a_tenant_holds_nothing_without_a_quota(make_tenant, pair
         wait_hard(namespace, 0)
         assert owner_kind(namespace) == "TenantQoS" and namespace.managed() == "true"
         answer = namespace.create(pod("p"))
-        assert answer.status == 403 and "exceeded quota: gpuqos" in answer.message, answer
+        assert answer.status == 403 and "has no GpuMemoryQuota in force" in answer.message, answer
     tenant.wait_condition("Ready", "True", "Enforced")
     seen = tenant.wait_condition("Accepted", "True", "Accepted")["status"]
     assert (seen["namespaces"], seen["namespaceCount"], seen["granted"]) == (
@@ -151,28 +151,59 @@ def test_a_namespace_of_a_tenant_holds_nothing_without_a_quota(make_tenant, pair
     assert first.create(pod("p")).status == 403
 
 
-def test_what_no_resource_quota_counts_needs_a_quota_in_force(make_tenant, pair, world):
-    """KAI's fractions request nothing: hard 0 does not hold them."""
-    first, second = pair
-    half = pod("half", amount=0, annotations={"gpu-fraction": "0.5"})
+# By ways that ResourceQuota never counts, or that no node of the fixture offers.
+ASKS = {
+    "KAI": pod("a", amount=0, annotations={"gpu-fraction": "0.5"}),
+    "KAI's memory": pod("a", amount=0, annotations={"gpu-memory": "4096"}),
+    "MIG": pod("a", "nvidia.com/mig-1g.10gb"),
+    "AMD": pod("a", "amd.com/gpu"),
+    "Volcano": pod("a", "volcano.sh/vgpu-memory", 1024),
+    "Koordinator": pod("a", "koordinator.sh/gpu-core", 100),
+    "a class": pod("a", "deviceclass.resource.kubernetes.io/gpu.example.com"),
+}
 
-    def answers(status):
-        return lambda: (answer := world.cluster.api("POST", f"{first.pods}?dryRun=All", half)).status == status and answer
+
+def test_whatever_asks_for_gpus_needs_a_quota_in_force(make_tenant, pair, world):
+    """Hard 0 does not hold what is not counted, and what no node offers yet is not counted."""
+    first, second = pair
     make_tenant(8, first, second)
-    said = wait_for(answers(403), "no quota: nothing prices it").message
-    assert f"namespace {first.name} of TenantQoS" in said and "has no GpuMemoryQuota in force" in said
-    first.create(pod("plain", amount=0)).ok()
+
+    def ask(item):
+        return world.cluster.api("POST", f"{first.pods}?dryRun=All", item)
+    for way, item in ASKS.items():
+        said = wait_for(lambda wanted=item: (answer := ask(wanted)).status == 403 and answer, way).message
+        assert f"namespace {first.name} of TenantQoS" in said and "has no GpuMemoryQuota in force" in said, way
+    ask(pod("plain", amount=0)).ok()
+    ask(pod("none", "nvidia.com/mig-1g.10gb", 0)).ok()
+    kai = ASKS["KAI"]
     first.put_quota(cards(4))
-    wait_for(answers(201), "the quota prices it")
+    wait_for(lambda: ask(kai).status == 201, "the quota prices it")
+    assert "cannot price nvidia.com/mig-1g.10gb" in ask(ASKS["MIG"]).message
     # Beside a quota that governs, another that does not changes nothing.
     first.put_quota(cards(1), name="younger", enforced=False)
     first.wait_condition("Accepted", "False", "Duplicate", name="younger")
-    assert answers(201)()
+    ask(kai).ok()
     first.delete_quota()
     first.wait_condition("Accepted", "True", "Accepted", name="younger")
-    wait_for(answers(201), "the younger one prices it")
+    wait_for(lambda: ask(kai).status == 201, "the younger one prices it")
     first.delete_quota("younger")
-    wait_for(answers(403), "the last one is gone")
+    wait_for(lambda: ask(kai).status == 403, "the last one is gone")
+
+
+def test_a_pool_that_is_scaled_to_zero_and_back_lets_nobody_in(make_tenant, pair, nodes):
+    first, second = pair
+    make_tenant(8, first, second)
+    first.put_quota(cards(2))
+    wait_hard(second, 0)
+    nodes("cpu")
+    wait_hard(first, 0)
+    for namespace in pair:
+        assert hard(namespace) == 0 and hard(namespace, "spec") == 0
+        assert namespace.create(pod("early")).status == 403
+    nodes("h100=4")
+    wait_hard(first, 2)
+    assert first.list_pods() == second.list_pods() == []
+    first.create(pod("now")).ok()
 
 
 def test_quotas_are_granted_while_the_ceiling_lasts(make_tenant, pair, world):

@@ -17,6 +17,7 @@ resources:
   - {name: gpu.intel.com/i915, unitMemory: 128Gi, productLabel: gpu.intel.com/product, sharing: None}
   - {name: amd.com/cpx_nps4, memoryLabel: example.com/partition.memory, memoryUnit: 1Mi,
      productLabel: amd.com/gpu.product-name, sharing: MIG}
+  - {name: example.com/coming, unitMemory: 8Gi, sharing: None}
 """
 
 # Their schedulers write these when they bind; until then a pod does not have them.

@@ -152,7 +152,7 @@ enum world_admission world_create_pod(struct world *w, int slot, const struct wo
 	int64_t units[WORLD_RESOURCES] = {0};
 	enum world_admission admission;
 
-	if (!world_policy_allows_part(&w->api.spaces[space], pod))
+	if (!world_policy_needs_no_quota(&w->api.spaces[space], pod))
 		return note(w, WORLD_REFUSED);
 	for (int q = space * WORLD_QUOTAS; q < (space + 1) * WORLD_QUOTAS; q++)
 		if (w->api.spaces[space].managed && w->params[q].meta.exists &&
@@ -173,6 +173,8 @@ enum world_admission world_create_claim(struct world *w, int slot, const struct 
 	int64_t units[WORLD_RESOURCES] = {0};
 	enum world_admission admission;
 
+	if (w->api.spaces[space].quotaless)
+		return note(w, WORLD_REFUSED);
 	for (int q = space * WORLD_QUOTAS; q < (space + 1) * WORLD_QUOTAS; q++)
 		if (w->api.spaces[space].managed && w->params[q].meta.exists &&
 		    !world_policy_allows_claim(&w->params[q], claim))

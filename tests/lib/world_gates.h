@@ -10,7 +10,7 @@
  */
 
 /* Our policies, of the quota as admission sees it: whether the namespace may have this too. */
-bool world_policy_allows_part(const struct world_space *space, const struct world_pod *pod);
+bool world_policy_needs_no_quota(const struct world_space *space, const struct world_pod *pod);
 bool world_policy_allows_pod(const struct world_quota *quota, const struct world_pod *pod);
 bool world_policy_allows_claim(const struct world_quota *quota, const struct world_claim *claim);
 /* Admission's own view of a quota catches up. */

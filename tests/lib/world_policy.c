@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The admission policies gpuqos-quota, gpuqos-claims and gpuqos-tenant-parts once more, from what
- * they say: prices are those of status.resources, room is what was published, and a quota that does
- * not govern is passed over.
+ * The admission policies gpuqos-quota, gpuqos-claims and gpuqos-tenant-needs-quota once more, from
+ * what they say: prices are those of status.resources, room is what was published, and a quota that
+ * does not govern is passed over.
  */
 #include <string.h>
 
@@ -65,6 +65,9 @@ static bool is_within(const struct world_quota *quota, const struct bill *bill)
 	const struct quota_spec *spec = &quota->spec;
 	const struct quota_status *status = &quota->status.s;
 
+	if (bill->bytes > 0 &&
+	    status->conditions[QUOTA_PRICED].reason == QUOTA_REASON_UNKNOWN_MEMORY)
+		return false;
 	if (spec->pod_gpu_memory != AMOUNT_NONE && bill->bytes > spec->pod_gpu_memory)
 		return false;
 	if (spec->pod_gpus != AMOUNT_NONE && bill->cards > spec->pod_gpus)
@@ -99,6 +102,23 @@ static const struct quota_row *dearest(const struct world_quota *quota, struct s
 	return best;
 }
 
+static bool has_row(const struct world_quota *quota, struct str resource)
+{
+	for (size_t i = 0; i < quota->status.s.n_rows; i++)
+		if (str_equal(quota->status.rows[i].resource, resource))
+			return true;
+	return false;
+}
+
+/* Whether the name says so, to the policies. */
+static bool is_of_gpus(struct str name)
+{
+	return str_starts_with(name, STR("nvidia.com/")) ||
+	       str_starts_with(name, STR("amd.com/")) ||
+	       str_starts_with(name, STR("volcano.sh/")) ||
+	       str_starts_with(name, STR("koordinator.sh/"));
+}
+
 /* Whether its name, or a class that stands for it, says that it is a GPU: without a price that is
  * refused. */
 static bool sounds_like_gpu(const struct world_quota *quota, struct str name)
@@ -108,10 +128,7 @@ static bool sounds_like_gpu(const struct world_quota *quota, struct str name)
 	for (size_t i = 0; i < classes->n; i++)
 		if (str_equal(classes->list[i].resource, name))
 			return true;
-	return str_starts_with(name, STR("nvidia.com/")) ||
-	       str_starts_with(name, STR("amd.com/")) ||
-	       str_starts_with(name, STR("volcano.sh/")) ||
-	       str_starts_with(name, STR("koordinator.sh/"));
+	return is_of_gpus(name);
 }
 
 static bool is_kai(enum world_resource resource)
@@ -138,15 +155,19 @@ static bool price_ask(const struct world_quota *quota, const struct world_ask *a
 	row = dearest(quota, name, product, false);
 	if (row)
 		add(quota, row, ask->count, ask->count * row->unit_memory, bill);
-	return row || !sounds_like_gpu(quota, name);
+	return row || !(has_row(quota, name) || sounds_like_gpu(quota, name));
 }
 
-/* gpuqos-tenant-parts: of what asks by annotation alone. */
-bool world_policy_allows_part(const struct world_space *space, const struct world_pod *pod)
+/* gpuqos-tenant-needs-quota: of what says that it asks for GPUs. */
+bool world_policy_needs_no_quota(const struct world_space *space, const struct world_pod *pod)
 {
-	const struct world_shape *shape = &world_shapes[pod->shape];
+	struct world_ask asks[4];
+	int n = world_shape_asks(&world_shapes[pod->shape], asks);
 
-	return !space->quotaless || shape->n_own == 0 || !is_kai(shape->own[0].resource);
+	for (int i = 0; space->quotaless && i < n; i++)
+		if (is_kai(asks[i].resource) || is_of_gpus(world_resource_names[asks[i].resource]))
+			return false;
+	return true;
 }
 
 bool world_policy_allows_pod(const struct world_quota *quota, const struct world_pod *pod)
@@ -173,14 +194,6 @@ static struct str row_name(const struct world_quota *quota, int class)
 			return classes->list[i].resource;
 	return world_classes[class].extended ? STR("none")
 					     : world_resource_names[world_classes[class].row];
-}
-
-static bool has_row(const struct world_quota *quota, struct str resource)
-{
-	for (size_t i = 0; i < quota->status.s.n_rows; i++)
-		if (str_equal(quota->status.rows[i].resource, resource))
-			return true;
-	return false;
 }
 
 /* What it would take of a request. */

@@ -40,6 +40,16 @@ static void add_slice(const struct world_state *state, int i, struct world_marke
 	}
 }
 
+/* What the table has is a card also while nobody offers it. */
+static void add_known(struct world_market *market)
+{
+	for (int i = 0; i < market->n; i++)
+		if (market->lots[i].resource == WORLD_TABLE)
+			return;
+	add_lot(market, (struct world_lot){WORLD_TABLE, WORLD_NO_PRODUCT, WORLD_NONE,
+					   AMOUNT_UNKNOWN, AMOUNT_UNKNOWN, DEVICE_WHOLE});
+}
+
 void world_market(const struct world_state *state, struct world_market *ret_market)
 {
 	ret_market->n = 0;
@@ -57,6 +67,7 @@ void world_market(const struct world_state *state, struct world_market *ret_mark
 		if (state->slices[i].meta.exists)
 			add_slice(state, i, ret_market);
 	}
+	add_known(ret_market);
 }
 
 static int64_t by_name(int resource)

@@ -18,7 +18,7 @@ struct world_lot {
 
 struct world_market {
 	int n;
-	struct world_lot lots[WORLD_NODES * (WORLD_OFFERS + WORLD_DEVICES)];
+	struct world_lot lots[WORLD_NODES * (WORLD_OFFERS + WORLD_DEVICES) + 1];
 };
 
 void world_market(const struct world_state *state, struct world_market *ret_market);

@@ -322,6 +322,9 @@ static void begin(struct world *w)
 
 	memset(shell, 0, sizeof(*shell));
 	shell->cluster = cluster_new(&key);
+	assert_int_equal(cluster_know_resource(shell->cluster, world_resource_names[WORLD_TABLE],
+					       DEVICE_WHOLE, NULL),
+			 0);
 	for (int t = 0; t < WORLD_TENANTS; t++)
 		shell->tenants[t].again_us = TIME_NEVER;
 	for (int s = 0; s < WORLD_SPACES; s++) {

@@ -250,6 +250,28 @@ static void test_equal_nodes_are_no_new_prices(void **state)
 	assert_int_equal(cluster_prices(c).rows[0].nodes, 1);
 }
 
+static void test_a_known_resource_is_listed_while_nobody_offers_it(void **state)
+{
+	struct cluster *c = *state;
+	struct price_list list;
+
+	assert_int_equal(cluster_know_resource(c, h100.resource, DEVICE_WHOLE, NULL), 0);
+	assert_int_equal(cluster_know_resource(c, STR("example.com/npu"), DEVICE_WHOLE, NULL), 0);
+	cluster_refresh(c, 0);
+	list = cluster_prices(c);
+	assert_int_equal(list.n_rows, 2);
+	for (size_t i = 0; i < list.n_rows; i++)
+		assert_true(list.rows[i].nodes == 0 && list.rows[i].largest == AMOUNT_UNKNOWN);
+	apply_node(c, node_facts());
+	list = cluster_prices(c);
+	assert_int_equal(list.n_rows, 2);
+	assert_int_equal(list.rows[0].nodes + list.rows[1].nodes, 1);
+	cluster_delete(c, CLUSTER_NODES, STR_NONE, node_facts().name);
+	list = cluster_prices(c);
+	assert_int_equal(list.n_rows, 2);
+	assert_int_equal(list.rows[0].nodes + list.rows[1].nodes, 0);
+}
+
 static void test_what_cannot_be_read_keeps_what_was(void **state)
 {
 	static char names[LIMIT_RESOURCES_PER_POD + 1][32];
@@ -517,6 +539,7 @@ int main(void)
 		TEST(test_a_pod_is_charged_when_its_node_becomes_known),
 		TEST(test_a_bound_pod_costs_what_its_node_has),
 		TEST(test_equal_nodes_are_no_new_prices),
+		TEST(test_a_known_resource_is_listed_while_nobody_offers_it),
 		TEST(test_what_cannot_be_read_keeps_what_was),
 		TEST(test_no_more_resource_names_than_allowed),
 		TEST(test_the_oldest_quotas_are_kept),

@@ -94,6 +94,20 @@ static void test_one_byte_more_than_effective_is_not(void **state)
 	      "held.");
 }
 
+static void test_nothing_more_where_what_is_held_is_unknown(void **state)
+{
+	struct world *w = *state;
+
+	w->view.held = unknown;
+	w->view.n_held = 2;
+	check(w, BIND_HELD_UNPRICED,
+	      "The namespace holds 2 of example.com/npu, and nothing tells how much memory one has: "
+	      "it is not known what is free for the 80Gi that the pod asks for.");
+	w->view.spec = NULL;
+	w->view.tenant = NULL;
+	check(w, BIND_ALLOWED, "");
+}
+
 static void test_who_asks_for_nothing_is_allowed_where_nothing_is(void **state)
 {
 	struct world *w = *state;
@@ -271,6 +285,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_fits_to_the_byte_is_allowed),
 		TEST(test_one_byte_more_than_effective_is_not),
+		TEST(test_nothing_more_where_what_is_held_is_unknown),
 		TEST(test_who_asks_for_nothing_is_allowed_where_nothing_is),
 		TEST(test_whole_cards_are_bounded),
 		TEST(test_a_pod_has_its_own_cap),

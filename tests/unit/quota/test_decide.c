@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/macros.h"
+#include "model/resource.h"
 #include "unit/quota/world.h"
 
 static void test_hard_values_follow_the_smallest_unit(void **state)
@@ -145,6 +146,42 @@ static void test_pods_are_priced_from_when_the_status_is_there(void **state)
 	w->spec.dry_run = true;
 	world_decide(w);
 	assert_true(w->plan.priced);
+}
+
+/* The last node that offers it may be back at any time. */
+static void test_what_was_counted_once_is_counted_on_at_nothing(void **state)
+{
+	struct world *w = *state;
+
+	world_converge(w);
+	assert_true(world_hard(w, "nvidia.com/mig-1g.10gb") > 0);
+	w->view.managed = true;
+	w->view.prices.n_rows = 0;
+	world_decide(w);
+	assert_int_equal(world_hard(w, "nvidia.com/mig-1g.10gb"), 0);
+	assert_int_equal(world_hard(w, "nvidia.com/gpu"), 0);
+	assert_false(w->plan.replace_resource_quota);
+	world_converge(w);
+	assert_int_equal(world_hard(w, "nvidia.com/gpu"), 0);
+}
+
+static void test_a_class_that_is_charged_otherwise_has_no_key_of_its_own(void **state)
+{
+	static const char *const key = "nic.example.com" RESOURCE_CLASS_SUFFIX;
+	const struct quota_class nic = {STR("nic.example.com"), STR("")};
+	struct resource_amount hard[] = {{str_from(key), 0}, {STR("nvidia.com/gpu"), 4}};
+	struct world *w = *state;
+
+	world_converge(w);
+	w->view.managed = true;
+	w->view.resource_quota.hard = hard;
+	w->view.resource_quota.n_hard = ARRAY_SIZE(hard);
+	world_decide(w);
+	assert_int_equal(world_hard(w, key), 0);
+	w->view.classes = (struct quota_classes){.list = &nic, .n = 1};
+	world_decide(w);
+	assert_int_equal(world_hard(w, key), -1);
+	assert_true(w->plan.replace_resource_quota);
 }
 
 static void test_a_change_of_use_alone_is_not_urgent(void **state)
@@ -471,6 +508,8 @@ int main(void)
 		TEST(test_a_resource_quota_of_another_owner_or_value_is_written),
 		TEST(test_what_was_never_answered_is_written_again),
 		TEST(test_pods_are_priced_from_when_the_status_is_there),
+		TEST(test_what_was_counted_once_is_counted_on_at_nothing),
+		TEST(test_a_class_that_is_charged_otherwise_has_no_key_of_its_own),
 		TEST(test_a_change_of_use_alone_is_not_urgent),
 		TEST(test_percent_is_rounded_up_and_bounded),
 		TEST(test_more_whole_gpus_or_units_than_allowed_is_over_limit),
