@@ -176,6 +176,13 @@ static void add_selecting(struct cluster *cluster, uint64_t hash, const struct l
 			selecting_add(cluster, ret_selecting, index->entries[i].tenant);
 }
 
+/* Kubernetes' own namespaces (it reserves the prefix): a selector by what labels are not there would
+ * have them too, and the policies for tenants would keep a cluster's own pods from starting. */
+static bool is_reserved(const struct cluster *cluster, const struct namespace_record *record)
+{
+	return str_starts_with(intern_str(cluster->intern, record->name), STR("kube-"));
+}
+
 static void find_selecting(struct cluster *cluster, uint32_t namespace,
 			   struct selecting *ret_selecting)
 {
@@ -184,7 +191,7 @@ static void find_selecting(struct cluster *cluster, uint32_t namespace,
 	size_t n;
 
 	ret_selecting->len = 0;
-	if (!record->exists || cluster->selectors.len == 0)
+	if (!record->exists || cluster->selectors.len == 0 || is_reserved(cluster, record))
 		return;
 	arena_reset(&cluster->scratch_arena);
 	if (!unpack_labels((struct str){record->labels, record->labels_len},

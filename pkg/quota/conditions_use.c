@@ -171,7 +171,7 @@ static bool priced_unknown(struct decision *d, struct condition *c)
 	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_UNKNOWN_MEMORY,
 			     "Nothing tells the memory of %" PRId64
 			     " units that pods of the namespace ask for: they are not among what "
-			     "is used, and no more of them are admitted.",
+			     "is used, and nothing more is admitted until they are.",
 			     d->view->unpriced);
 }
 

@@ -51,6 +51,8 @@ static void test_a_selector_takes_what_it_matches(void **state)
 		tell_namespace(c, "a", &ml);
 		tell_namespace(c, "b", &web);
 		tell_namespace(c, "c", NULL);
+		tell_namespace(c, "kube-system", NULL);
+		assert_tenant(c, "kube-system", NULL);
 		assert_tenant(c, "a", cases[i].of_ml);
 		assert_tenant(c, "b", cases[i].of_web);
 		assert_tenant(c, "c", cases[i].of_bare);
