@@ -242,6 +242,7 @@ static bool view_namespace(const struct cluster *cluster, uint32_t namespace, st
 	if (governing != TABLE_NONE)
 		view->governing = intern_str(cluster->intern, quota_at(cluster, governing)->name);
 	view->managed = record->managed;
+	view->quotaless = record->quotaless;
 	view->prices = prices_of(cluster);
 	view->name = name_of;
 	view->name_context = cluster;

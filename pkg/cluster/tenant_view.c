@@ -180,6 +180,7 @@ static void assume_use(struct tenant_member *member)
 			       ? saturating_add(member->granted, member->borrowed)
 			       : saturating_sub(own, saturating_mul(member->reserve, 2));
 
+	member->unknown = true;
 	member->assumed = MAX(kept - member->used, 0);
 }
 

@@ -228,14 +228,26 @@ static bool is_gone_by(const struct quota_status *status)
 	       accepted->reason == QUOTA_REASON_INVALID;
 }
 
-/* In a dry run nothing is refused, and so nothing needs a price. */
+static bool is_enforced(const struct decision *d)
+{
+	const struct resource_quota_view *seen = &d->view->resource_quota;
+
+	return seen->exists &&
+	       amounts_equal(seen->status_hard, seen->n_status_hard, d->plan.hard, d->plan.n_hard);
+}
+
+/*
+ * In a dry run nothing is refused, and so nothing needs a price. The label goes only when
+ * ResourceQuota holds: the API server may see that before the status.
+ */
 static bool is_priced(const struct decision *d)
 {
 	const struct quota_status *seen = d->view->status;
 
 	if (!d->plan.governs || d->dry_run)
 		return d->dry_run;
-	return seen && is_gone_by(seen) && is_gone_by(&d->plan.status);
+	return seen && is_gone_by(seen) && is_gone_by(&d->plan.status) &&
+	       (!d->view->quotaless || is_enforced(d));
 }
 
 static int decide_governed(struct decision *d, struct error *err)

@@ -22,7 +22,7 @@ struct quota_plan {
 	struct quota_status status;
 	bool governs; /* decides the namespace's objects; else only status is to be written */
 	/* Admission prices pods by the status that the server has, and will by this one. Where not,
-	 * a tenant's namespace is labelled so: what no ResourceQuota counts is refused there. */
+	 * a tenant's namespace is labelled so, and whatever asks for GPUs is refused there. */
 	bool priced;
 	/* ResourceQuota spec.hard as it should be: names of model/resource.h, sorted. */
 	const struct resource_amount *hard;

@@ -28,7 +28,8 @@
  * what it could hold now whatever we decide: the larger of `enforced` and `used`. A raise comes out
  * of what the ceiling leaves after every member's `held`, so the sum of what members may hold is
  * never raised above the ceiling, and a decision made on old news is late, never wrong. To lend,
- * the donor is lowered first; the loan is on the books as it is given. What is called back stays on
+ * the donor is lowered first; the loan is on the books as it is given. While the use of some member
+ * is unknown, so is what the ceiling leaves, and nothing is raised. What is called back stays on
  * them while it is held: the sums of lent and borrowed are equal to the byte in every decision.
  *
  * Decide again when a fact of a member changes, those included that follow from the last decision.
@@ -53,8 +54,8 @@ struct tenant_member {
 	 */
 	int64_t enforced, enforced_gpus;
 	int64_t used, used_gpus; /* by the ledger */
-	int64_t assumed;         /* bytes that it uses besides, >= 0, for all that is decided: of
-				    devices whose memory nothing tells */
+	bool unknown;            /* it uses devices whose memory nothing tells */
+	int64_t assumed;         /* bytes that these count as in all that is decided, >= 0 */
 	int64_t reserve;         /* bytes, >= 0: its largest device */
 };
 

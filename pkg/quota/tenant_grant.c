@@ -147,10 +147,22 @@ static wide_sum give_without_ceiling(struct tenant_work *d)
 	return room;
 }
 
+/* What the ceiling leaves. Where somebody may hold anything, that may be too little already. */
+static wide_sum room_left(const struct tenant_work *d, int64_t ceiling, wide_sum held)
+{
+	wide_sum room = (wide_sum)MAX(ceiling, 0) - held;
+
+	if (ceiling == AMOUNT_NONE)
+		return ENDLESS;
+	for (size_t i = 0; i < d->n; i++)
+		if (d->parties[i].member->unknown)
+			return MIN(room, -1);
+	return room;
+}
+
 static void give_memory(struct tenant_work *d)
 {
-	bool endless = d->view->ceiling == AMOUNT_NONE;
-	wide_sum room = endless ? ENDLESS : MAX(d->view->ceiling, 0);
+	wide_sum held = 0, room;
 
 	for (size_t i = 0; i < d->n; i++) {
 		struct tenant_party *p = &d->parties[i];
@@ -158,11 +170,12 @@ static void give_memory(struct tenant_work *d)
 		int64_t own = MAX(saturating_sub(p->grant->granted, lends), 0);
 
 		set_goals(&p->memory, p->member->effective, own, saturating_add(own, p->loan));
-		room -= p->memory.held;
+		held += p->memory.held;
 	}
+	room = room_left(d, d->view->ceiling, held);
 	for (size_t i = 0; i < d->n; i++)
 		give_held(&d->parties[i].memory, d->parties[i].member->enforced, room);
-	if (endless)
+	if (d->view->ceiling == AMOUNT_NONE)
 		room = give_without_ceiling(d);
 	for (int pass = 0; pass < GIVINGS; pass++)
 		for (size_t i = 0; i < d->n; i++)
@@ -171,16 +184,16 @@ static void give_memory(struct tenant_work *d)
 
 static void give_gpus(struct tenant_work *d)
 {
-	bool endless = d->view->ceiling_gpus == AMOUNT_NONE;
-	wide_sum room = endless ? ENDLESS : MAX(d->view->ceiling_gpus, 0);
+	wide_sum held = 0, room;
 
 	for (size_t i = 0; i < d->n; i++) {
 		struct tenant_party *p = &d->parties[i];
 		int64_t granted = p->grant->granted_gpus;
 
 		set_goals(&p->gpus, p->member->effective_gpus, granted, granted);
-		room -= p->gpus.held;
+		held += p->gpus.held;
 	}
+	room = room_left(d, d->view->ceiling_gpus, held);
 	for (size_t i = 0; i < d->n; i++)
 		give_held(&d->parties[i].gpus, d->parties[i].member->enforced_gpus, room);
 	for (int pass = 0; pass < GIVINGS; pass++)

@@ -63,6 +63,7 @@ struct quota_view {
 	bool terminating;     /* the quota is being deleted: it governs no more */
 	bool duplicate;       /* another quota governs the namespace */
 	bool managed;         /* it has our label: so objects of our name in it are ours */
+	bool quotaless;       /* it has the label that says that no quota is in force */
 	struct str governing; /* the name of the quota that governs; empty when none does */
 	const char *invalid;  /* why the spec cannot be used, or NULL */
 	const struct quota_status *status; /* as last seen on the server, NULL: there is none */

@@ -28,6 +28,7 @@ struct world {
 	int64_t now_us;               /* real; monotonic time is the same */
 	bool calm;                    /* nothing happens but what quotas are for */
 	int only_profile, only_shape; /* one kind of device; or WORLD_NONE */
+	bool strict; /* one kind, one tenant whose ceiling stays, calm: nothing is excused */
 	struct world_state api, seen;
 	struct world_quota params[WORLD_SPACES * WORLD_QUOTAS]; /* what admission looks at */
 	struct world_watch *watches;                            /* by cluster kind */

@@ -64,6 +64,22 @@ void world_excuse_use(struct world *w, int space, const char *why)
 	w->watcher->use_why[space] = why;
 }
 
+/*
+ * Of the one kind that there is, wherever a quota prices it or is known not to be there. What is
+ * left is the moment after the last quota went.
+ */
+void world_let_by(struct world *w, int space)
+{
+	bool governed = w->api.spaces[space].quotaless;
+
+	for (int q = space * WORLD_QUOTAS; q < (space + 1) * WORLD_QUOTAS; q++)
+		governed |= w->params[q].meta.exists && world_policy_governs(&w->params[q]);
+	if (w->only_profile != WORLD_NONE && w->api.spaces[space].managed && governed &&
+	    !w->watcher->use_why[space])
+		world_fail("let in without being counted in namespace %d", space);
+	world_excuse_use(w, space, "a pod that nothing counted");
+}
+
 static void watch_owners(struct world *w)
 {
 	for (int s = 0; s < WORLD_SPACES; s++) {
@@ -118,6 +134,8 @@ static void watch_market(struct world *w)
 	if (is_same_market(&market, &w->watcher->market))
 		return;
 	w->watcher->market = market;
+	if (w->only_profile != WORLD_NONE)
+		return; /* a unit is worth what it was */
 	world_excuse(w, WORLD_NONE, "devices changed");
 	for (int s = 0; s < WORLD_SPACES; s++)
 		world_excuse_use(w, s, "devices changed");

@@ -10,6 +10,8 @@
  */
 
 /* Our policies, of the quota as admission sees it: whether the namespace may have this too. */
+/* What they say; a quota governs as its status says. */
+bool world_policy_governs(const struct world_quota *quota);
 bool world_policy_needs_no_quota(const struct world_space *space, const struct world_pod *pod);
 bool world_policy_allows_pod(const struct world_quota *quota, const struct world_pod *pod);
 bool world_policy_allows_claim(const struct world_quota *quota, const struct world_claim *claim);

@@ -95,9 +95,13 @@ static void delete_quota(struct world *w, int q)
 	world_say("%s: quota %d", quota->meta.exists ? "being deleted" : "deleted", q);
 }
 
+/* Namespaces of the tenant of a strict world. */
+enum { STRICT_SPACES = 3 };
+
 static void change_quota(struct world *w)
 {
-	int q = (int)world_below(w, WORLD_SPACES * WORLD_QUOTAS);
+	int spaces = w->strict ? STRICT_SPACES : WORLD_SPACES;
+	int q = (int)world_below(w, spaces * WORLD_QUOTAS);
 	const struct world_space *space = &w->api.spaces[q / WORLD_QUOTAS];
 	bool younger = q % WORLD_QUOTAS != 0;
 
@@ -268,12 +272,26 @@ static void change_node(struct world *w)
 
 	if (!w->api.nodes[i].meta.exists)
 		make_node(w, i);
-	else if (i > 0 && world_chance(w, 8))
+	else if ((i > 0 || w->only_profile != WORLD_NONE) && world_chance(w, 8))
 		world_gone(w, CLUSTER_NODES, i);
 	else if (world_chance(w, 2))
 		lose_node(w, i);
 	else
 		cut_node(w, i);
+}
+
+/* To nothing, and from nothing. */
+static void scale_pool(struct world *w)
+{
+	bool gone = w->api.nodes[0].meta.exists;
+
+	for (int i = 0; i < WORLD_NODES; i++)
+		if (gone)
+			world_gone(w, CLUSTER_NODES, i);
+		else
+			make_node(w, i);
+	if (gone)
+		world_say("the pool is scaled to zero");
 }
 
 static void change_class(struct world *w)
@@ -321,7 +339,9 @@ void world_people_step(struct world *w)
 							 change_node,   change_class, meddle,
 							 change_quota};
 
-	if (w->calm)
+	if (w->strict && world_chance(w, 6))
+		scale_pool(w);
+	else if (w->calm)
 		change_quota(w);
 	else
 		storms[world_below(w, ARRAY_SIZE(storms))](w);
@@ -329,8 +349,35 @@ void world_people_step(struct world *w)
 
 /* --- from nothing, and to nothing */
 
+static void begin_strict(struct world *w)
+{
+	struct world_tenant *tenant = &w->api.tenants[0];
+
+	w->only_profile = WORLD_NODE_H100;
+	w->only_shape = 0;
+	w->calm = true;
+	if (world_chance(w, 2))
+		scale_pool(w);
+	tenant->meta = world_meta(w);
+	tenant->generation = 1;
+	tenant->teams = 1;
+	tenant->ceiling = (2 + world_below(w, 5)) * 80 * GIB;
+	tenant->ceiling_gpus = AMOUNT_NONE;
+	world_changed(w, CLUSTER_TENANTS, 0);
+	say_tenant(w, "created", 0);
+	for (int s = 0; s < WORLD_SPACES; s++) {
+		make_space(w, s);
+		w->api.spaces[s].team = s < STRICT_SPACES ? 0 : WORLD_NONE;
+		world_changed(w, CLUSTER_NAMESPACES, s);
+	}
+}
+
 void world_begin(struct world *w)
 {
+	if (w->strict) {
+		begin_strict(w);
+		return;
+	}
 	for (int i = 0; i < WORLD_CLASSES; i++) {
 		w->api.classes[i].meta = world_meta(w);
 		world_changed(w, CLUSTER_CLASSES, i);

@@ -64,7 +64,7 @@ static void is_born(struct world *w, int slot)
 		  world_shapes[pod.shape].name,
 		  admission == WORLD_LET_BY ? ", not counted by the API server" : "");
 	if (admission == WORLD_LET_BY)
-		world_excuse_use(w, space, "a pod that nothing counted");
+		world_let_by(w, space);
 	if (admission != WORLD_REFUSED && world_shapes[pod.shape].claim)
 		claim_from_template(w, slot);
 }

@@ -9,7 +9,7 @@
 #include "lib/world_api.h"
 #include "lib/world_gates.h"
 
-static bool governs(const struct world_quota *quota)
+bool world_policy_governs(const struct world_quota *quota)
 {
 	const struct condition *accepted = &quota->status.s.conditions[QUOTA_ACCEPTED];
 
@@ -176,7 +176,7 @@ bool world_policy_allows_pod(const struct world_quota *quota, const struct world
 	int n = world_shape_asks(&world_shapes[pod->shape], asks);
 	struct bill bill = {0};
 
-	if (n == 0 || !governs(quota))
+	if (n == 0 || !world_policy_governs(quota))
 		return true;
 	for (int i = 0; i < n; i++)
 		if (!price_ask(quota, &asks[i], world_product_names[pod->product], &bill))
@@ -220,7 +220,7 @@ bool world_policy_allows_claim(const struct world_quota *quota, const struct wor
 	struct choice first, other = {.free = true};
 	struct bill bill = {0};
 
-	if (!governs(quota))
+	if (!world_policy_governs(quota))
 		return true;
 	first = choice_of(quota, claim->class, claim->count);
 	if (claim->other_class != WORLD_NONE)

@@ -13,6 +13,7 @@
 #include "cluster/holders.h"
 #include "cluster/read.h"
 #include "lib/world_api.h"
+#include "lib/world_gates.h"
 #include "lib/world_turn.h"
 #include "lib/world_watcher.h"
 
@@ -121,6 +122,8 @@ static uint64_t apply_quota(struct world *w, const struct world_write *write)
 	return changed(w, CLUSTER_RESOURCE_QUOTAS, write->index, &before, sizeof(before));
 }
 
+/* The API server's own caches are not behind by more than it takes us to see a status and answer
+ * with a label. */
 static uint64_t write_labels(struct world *w, const struct world_write *write)
 {
 	struct world_space *space = &w->api.spaces[write->index];
@@ -129,6 +132,8 @@ static uint64_t write_labels(struct world *w, const struct world_write *write)
 		return 0;
 	space->managed = write->managed;
 	space->quotaless = write->quotaless;
+	for (int q = 0; q < WORLD_QUOTAS; q++)
+		world_policy_sees(w, write->index * WORLD_QUOTAS + q);
 	space->tenant_label = write->tenant_label;
 	world_changed(w, CLUSTER_NAMESPACES, write->index);
 	return space->meta.version;

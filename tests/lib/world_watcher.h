@@ -17,6 +17,8 @@ void world_watcher_clear(struct world *w);
 /* Whoever moves the ceiling or what counts against it, other than by what is granted. */
 void world_excuse(struct world *w, int tenant, const char *why); /* WORLD_NONE: all */
 /* Pods got by the gates, or the API server stopped counting some: use alone is excused. */
+/* A pod that ResourceQuota did not count. */
+void world_let_by(struct world *w, int space);
 void world_excuse_use(struct world *w, int space, const char *why);
 void world_watch_change(struct world *w, enum cluster_kind kind, int index);
 

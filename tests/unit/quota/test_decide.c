@@ -132,6 +132,13 @@ static void test_pods_are_priced_from_when_the_status_is_there(void **state)
 	world_settle(w);
 	world_decide(w);
 	assert_true(w->plan.priced);
+	w->view.quotaless = true;
+	w->view.resource_quota.n_status_hard = 0;
+	world_decide(w);
+	assert_false(w->plan.priced);
+	w->view.quotaless = false;
+	world_decide(w);
+	assert_true(w->plan.priced);
 	w->view.invalid = "it is";
 	world_decide(w);
 	assert_true(w->plan.priced);

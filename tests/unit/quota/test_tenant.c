@@ -560,6 +560,41 @@ static void test_cut_cards_are_the_youngest_s(void **state)
 	assert_int_equal(grants[1].missing_gpus, 2);
 }
 
+/* Its pods are there, their nodes are not: what the ceiling leaves nobody knows. */
+static void test_nothing_is_raised_while_somebodys_use_is_unknown(void **state)
+{
+	struct tenant_member members[] = {
+		{.name = STR("a"),
+		 .asks = true,
+		 .wants = 5,
+		 .granted = 5,
+		 .effective = 5,
+		 .enforced = 5,
+		 .unknown = true,
+		 .assumed = 5},
+		{.name = STR("b"), .asks = true, .wants = 5, .effective_gpus = 0}};
+	struct tenant_view view = {20, AMOUNT_NONE, members, 2};
+	struct tenant_grant grants[2];
+	struct tenant_sums sums;
+
+	(void)state;
+	decide(&view, grants, &sums);
+	assert_int_equal(grants[0].effective, 5);
+	assert_int_equal(grants[1].granted, 5);
+	assert_int_equal(grants[1].effective, 0);
+	assert_int_equal(grants[1].outcome, GRANT_WAITS);
+	assert_true(sums.moving);
+	members[0].wants = 9; /* nor what it asks for itself, whatever it is assumed to hold */
+	members[0].assumed = 9;
+	decide(&view, grants, &sums);
+	assert_int_equal(grants[0].effective, 5);
+	members[0].unknown = false;
+	members[0].assumed = 0;
+	decide(&view, grants, &sums);
+	assert_int_equal(grants[0].effective, 9);
+	assert_int_equal(grants[1].effective, 5);
+}
+
 static void test_ties_are_broken_by_name(void **state)
 {
 	struct tenant_member members[] = {cards("b", 5, 0, 0), cards("a", 5, 0, 0)};
@@ -616,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_memory_and_cards_are_granted_together_or_not),
 		cmocka_unit_test(test_cards_wait_for_cards),
 		cmocka_unit_test(test_cut_cards_are_the_youngest_s),
+		cmocka_unit_test(test_nothing_is_raised_while_somebodys_use_is_unknown),
 		cmocka_unit_test(test_ties_are_broken_by_name),
 		cmocka_unit_test(test_a_tenant_without_namespaces_has_sums_of_0),
 		cmocka_unit_test(test_a_full_arena_is_an_error_and_nothing_is_touched),
