@@ -282,7 +282,7 @@ static bool is_shown(const struct quota_row *row)
  * Whether ResourceQuota counts the resource by now. Where its status has no such key yet, as with
  * the first node that offers it, it lets in any number: until it has, the row tells no price, and
  * the admission policy refuses what it cannot price. A key that only the status has is on its way
- * out.
+ * out; so may be all of it, while its owner is one that is gone.
  */
 static bool is_counted(const struct decision *d, struct str resource)
 {
@@ -290,7 +290,7 @@ static bool is_counted(const struct decision *d, struct str resource)
 
 	if (d->dry_run || resource_quota_key_kind(resource) == RESOURCE_KEY_NONE)
 		return true;
-	return seen->exists && has_key(seen->hard, seen->n_hard, resource) &&
+	return seen->ours && has_key(seen->hard, seen->n_hard, resource) &&
 	       has_key(seen->status_hard, seen->n_status_hard, resource);
 }
 
