@@ -14,7 +14,9 @@
 /*
  * From wire structs to facts of the model: names become enums, quantities become integers, labels
  * become offers. What cannot be read is an error that names the object: INVALID, or LIMIT where it
- * is larger than the cache would keep. What is merely odd (a label whose value is no number)
+ * is larger than the cache would keep; the functions called outline then say what is still known of
+ * it, from a wire struct that was decoded through the outline of its type (api/type.h): it exists,
+ * and nothing that it holds is free. What is merely odd (a label whose value is no number)
  * becomes AMOUNT_UNKNOWN. Outputs are borrowed from the wire struct and @arena; lists of amounts
  * are sorted by resource, each resource once.
  */
@@ -25,6 +27,10 @@
  */
 int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, struct arena *arena,
 		 struct pod_facts *ret_facts, struct error *err);
+
+/* One unit of DEVICE_UNREADABLE. */
+int api_pack_pod_outline(const struct wire_pod *wire, struct pod_facts *ret_facts,
+			 struct error *err);
 
 /*
  * What a node offers: its capacity and what schedulers cut of it, priced by who tells first
@@ -58,9 +64,16 @@ int api_pack_limit_range(const struct wire_limit_range *wire, struct arena *aren
 int api_pack_quota(const struct wire_gpu_memory_quota *wire, struct arena *arena,
 		   struct quota_facts *ret_facts, struct error *err);
 
+/* @invalid, borrowed: why it cannot be read. It has no status. */
+int api_pack_quota_outline(const struct wire_object *wire, const char *invalid,
+			   struct quota_facts *ret_facts, struct error *err);
+
 /* Likewise. */
 int api_pack_tenant(const struct wire_tenant *wire, struct arena *arena,
 		    struct tenant_facts *ret_facts, struct error *err);
+
+int api_pack_tenant_outline(const struct wire_object *wire, const char *invalid,
+			    struct tenant_facts *ret_facts, struct error *err);
 
 /* Any ValidatingAdmissionPolicyBinding; whether it is one of ours its name tells. */
 int api_pack_binding(const struct wire_binding *wire, struct arena *arena,

@@ -55,7 +55,7 @@ int pack_amounts_init(struct pack_amounts *amounts, size_t capacity, const struc
 }
 
 /* From the end, since the API server writes maps in the order of their keys. */
-void pack_amounts_set(struct pack_amounts *amounts, struct str resource, int64_t count)
+bool pack_amounts_set(struct pack_amounts *amounts, struct str resource, int64_t count)
 {
 	size_t place = amounts->len;
 
@@ -63,13 +63,16 @@ void pack_amounts_set(struct pack_amounts *amounts, struct str resource, int64_t
 		place--;
 	if (place > 0 && str_equal(amounts->rows[place - 1].resource, resource)) {
 		amounts->rows[place - 1].count = count;
-		return;
+		return true;
 	}
+	if (amounts->len == amounts->capacity)
+		return false;
 	if (amounts->len > place)
 		memmove(&amounts->rows[place + 1], &amounts->rows[place],
 			(amounts->len - place) * sizeof(*amounts->rows));
 	amounts->rows[place] = (struct resource_amount){resource, count};
 	amounts->len++;
+	return true;
 }
 
 void pack_amounts_drop_zeros(struct pack_amounts *amounts)

@@ -32,7 +32,8 @@ struct pack_amounts {
 
 /* Room for @capacity rows; LIMIT beyond LIMIT_RESOURCE_NAMES. */
 int pack_amounts_init(struct pack_amounts *amounts, size_t capacity, const struct pack *pack);
-void pack_amounts_set(struct pack_amounts *amounts, struct str resource, int64_t count);
+/* False where it would be one more than there is room for. */
+bool pack_amounts_set(struct pack_amounts *amounts, struct str resource, int64_t count);
 /* Takes out what is asked for 0 times. */
 void pack_amounts_drop_zeros(struct pack_amounts *amounts);
 

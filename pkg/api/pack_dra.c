@@ -2,6 +2,7 @@
 /* Claims and slices. */
 #include "api/pack_dra.h"
 
+#include "api/keys.h"
 #include "api/pack.h"
 #include "api/pack_common.h"
 #include "api/quantity.h"
@@ -226,14 +227,9 @@ static int pack_owner(const struct wire_list *owners, struct claim_facts *facts,
 	return check_name("owner", facts->owner_uid, err);
 }
 
-int api_pack_claim(const struct wire_claim *wire, struct arena *arena,
-		   struct claim_facts *ret_facts, struct error *err)
+static struct claim_facts identity_of(const struct wire_meta *meta)
 {
-	const struct str extended = STR("resource.kubernetes.io/extended-resource-claim");
-	const struct wire_meta *meta = &wire->meta;
-	struct pack pack = {arena, err};
-	struct str says = STR_NONE;
-	struct claim_facts facts = {
+	return (struct claim_facts){
 		.namespace = meta->namespace,
 		.name = meta->name,
 		.uid = meta->uid,
@@ -241,6 +237,16 @@ int api_pack_claim(const struct wire_claim *wire, struct arena *arena,
 		.created_us = meta->creation_us,
 		.terminating = wire_has(meta, WIRE_META_DELETION),
 	};
+}
+
+int api_pack_claim(const struct wire_claim *wire, struct arena *arena,
+		   struct claim_facts *ret_facts, struct error *err)
+{
+	const struct str extended = STR(KEY_EXTENDED_CLAIM);
+	const struct wire_meta *meta = &wire->meta;
+	struct pack pack = {arena, err};
+	struct str says = STR_NONE;
+	struct claim_facts facts = identity_of(meta);
 
 	wire_map_get(&meta->annotations, extended, &says);
 	facts.says_extended = str_equal(says, STR("true"));
@@ -249,6 +255,21 @@ int api_pack_claim(const struct wire_claim *wire, struct arena *arena,
 	    pack_results(wire, &pack, &facts) < 0 ||
 	    pack_pods(&wire->status.reserved_for, &pack, &facts) < 0)
 		return pack_locate(err, "ResourceClaim", meta);
+	*ret_facts = facts;
+	return 0;
+}
+
+int api_pack_claim_outline(const struct wire_object *wire, struct claim_facts *ret_facts,
+			   struct error *err)
+{
+	static const struct claim_choice unknown = {.count = LIMIT_CLAIM_DEVICES};
+	static const struct claim_request request = {.choices = &unknown, .n_choices = 1};
+	struct claim_facts facts = identity_of(&wire->meta);
+
+	if (pack_check_meta(&wire->meta, err) < 0)
+		return pack_locate(err, "ResourceClaim", &wire->meta);
+	facts.requests = &request;
+	facts.n_requests = 1;
 	*ret_facts = facts;
 	return 0;
 }

@@ -18,6 +18,10 @@
 int api_pack_claim(const struct wire_claim *wire, struct arena *arena,
 		   struct claim_facts *ret_facts, struct error *err);
 
+/* Of one that cannot be read: it asks for the most that a claim can get, of no class. */
+int api_pack_claim_outline(const struct wire_object *wire, struct claim_facts *ret_facts,
+			   struct error *err);
+
 /*
  * Attributes and capacities are those of the driver's own domain. Blanks in a product's name become
  * dashes, as NVIDIA's node label has it: a model has one name. A device of a driver that has GPUs

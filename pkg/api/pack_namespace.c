@@ -4,14 +4,10 @@
 #include "api/pack_common.h"
 #include "api/type.h"
 
-static int pack_label(const struct wire_pair *pair, const struct pack *pack,
-		      struct label *ret_label)
+/* A label that is longer than Kubernetes allows is none that a selector could name. */
+static bool is_label(const struct wire_pair *pair)
 {
-	if (pair->key.len > LIMIT_INTERNED_STRING || pair->value.len > LIMIT_INTERNED_STRING)
-		return error_set(pack->err, ERROR_LIMIT, "a label has more than %d bytes",
-				 LIMIT_INTERNED_STRING);
-	*ret_label = (struct label){pair->key, pair->value};
-	return 0;
+	return pair->key.len <= LIMIT_LABEL_KEY && pair->value.len <= LIMIT_LABEL_VALUE;
 }
 
 static int pack_labels(const struct wire_list *pairs, const struct pack *pack,
@@ -19,20 +15,17 @@ static int pack_labels(const struct wire_list *pairs, const struct pack *pack,
 {
 	struct label *labels, *next;
 
-	if (pairs->len > LIMIT_LABELS_PER_OBJECT)
-		return error_set(pack->err, ERROR_LIMIT, "has more than %d labels",
-				 LIMIT_LABELS_PER_OBJECT);
 	if (pairs->len == 0)
 		return 0;
 	labels = next = arena_alloc(pack->arena, pairs->len * sizeof(*labels));
 	if (!labels)
 		return pack_no_memory(pack);
 	wire_for_each(const struct wire_pair, pair, *pairs) {
-		if (pack_label(pair, pack, next++) < 0)
-			return -1;
+		if (is_label(pair))
+			*next++ = (struct label){pair->key, pair->value};
 	}
 	facts->labels = labels;
-	facts->n_labels = pairs->len;
+	facts->n_labels = (size_t)(next - labels);
 	return 0;
 }
 

@@ -13,10 +13,8 @@ static bool set_amount(struct pack_amounts *amounts, struct str resource, struct
 {
 	int64_t count;
 
-	if (amounts->len == amounts->capacity || pack_count(resource, value, &count, NULL) < 0)
-		return false;
-	pack_amounts_set(amounts, resource, count);
-	return true;
+	return pack_count(resource, value, &count, NULL) == 0 &&
+	       pack_amounts_set(amounts, resource, count);
 }
 
 static int pack_hard(const struct wire_list *hard, const struct pack *pack,

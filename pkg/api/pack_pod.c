@@ -3,18 +3,18 @@
  * Pods and namespaces. A container's amounts of GPUs are handed from source to source; what none of
  * them takes is asked for as it is called. Then annotations have their say on the whole pod.
  */
+#include "api/keys.h"
 #include "api/pack.h"
 #include "api/pack_common.h"
 #include "api/source_common.h"
 #include "api/type.h"
+#include "base/checked.h"
 #include "base/macros.h"
 
 struct pod_pack {
 	struct pack pack;
 	const struct source_table *table;
 	struct source_pod sources;
-	struct str seen[LIMIT_RESOURCES_PER_POD]; /* GPU resources that the pod names */
-	size_t n_seen;
 };
 
 /* What a container, or the pod's overhead, says: where both say something, @over counts. */
@@ -22,59 +22,52 @@ struct wishes {
 	const struct wire_list *under, *over;
 };
 
-/* The pod's resource names are bounded, since the ledger keeps a charge for each. */
-static int note_resource(struct pod_pack *pod, struct str resource)
+/* A name in some source's way of asking that this source does not read. */
+static bool is_beside(struct str resource)
 {
-	size_t i;
-
-	for (i = 0; i < pod->n_seen; i++)
-		if (str_equal(pod->seen[i], resource))
-			return 0;
-	if (pod->n_seen == ARRAY_SIZE(pod->seen))
-		return error_set(pod->pack.err, ERROR_LIMIT, "names more than %d GPU resources",
-				 LIMIT_RESOURCES_PER_POD);
-	pod->seen[pod->n_seen++] = resource;
-	return 0;
+	for (size_t i = 0; i < n_sources; i++)
+		if (sources[i]->speaks && sources[i]->speaks(resource))
+			return !sources[i]->reads(resource);
+	return false;
 }
 
-/* What is asked for 0 times, if at all, must not use up the room of what is: it may name anything.
- */
-static int read_gpu(const struct pod_pack *pod, const struct wire_pair *pair, int64_t *ret_count,
-		    struct error *err)
+static bool is_counted(const struct pod_pack *pod, struct str resource)
 {
-	*ret_count = 0;
-	return source_is_gpu(pod->table, pair->key)
-		       ? pack_count(pair->key, pair->value, ret_count, err)
-		       : 0;
+	return source_is_gpu(pod->table, resource) && !is_beside(resource);
 }
 
+/* 0: none, or no GPU. AMOUNT_UNKNOWN: a number that is none, or too large for what we count in. */
+static int64_t read_gpu(const struct pod_pack *pod, const struct wire_pair *pair)
+{
+	int64_t count;
+
+	if (!is_counted(pod, pair->key))
+		return 0;
+	return pack_count(pair->key, pair->value, &count, NULL) < 0 ? AMOUNT_UNKNOWN : count;
+}
+
+/* What is asked for 0 times must not use up the room of what is: it may name anything. */
 static size_t count_gpus(const struct pod_pack *pod, const struct wire_list *pairs)
 {
 	size_t n = 0;
-	int64_t count;
 
-	wire_for_each(const struct wire_pair, pair, *pairs) {
-		if (read_gpu(pod, pair, &count, NULL) == 0 && count > 0)
-			n++;
-	}
+	wire_for_each(const struct wire_pair, pair, *pairs)
+		n += read_gpu(pod, pair) > 0;
 	return n;
 }
 
-static int set_gpus(struct pod_pack *pod, const struct wire_list *pairs,
-		    struct pack_amounts *amounts)
+static void set_gpus(const struct pod_pack *pod, const struct wire_list *pairs,
+		     struct source_request *request)
 {
 	wire_for_each(const struct wire_pair, pair, *pairs) {
-		int64_t count;
+		int64_t count = read_gpu(pod, pair);
 
-		if (read_gpu(pod, pair, &count, pod->pack.err) < 0)
-			return -1;
-		if (count == 0)
+		if (count == AMOUNT_UNKNOWN)
+			count = 1;
+		else if (count == 0 || pack_amounts_set(&request->amounts, pair->key, count))
 			continue;
-		if (note_resource(pod, pair->key) < 0)
-			return -1;
-		pack_amounts_set(amounts, pair->key, count);
+		request->beyond = saturating_add(request->beyond, count);
 	}
-	return 0;
 }
 
 static bool speaks_of(const struct source *source, const struct wire_list *pairs)
@@ -95,6 +88,7 @@ static void ask_sources(const struct wishes *wishes, struct source_request *requ
 	for (size_t i = 0; i < request->amounts.len; i++)
 		source_ask(&request->asks, device_ask_units(request->amounts.rows[i].resource,
 							    request->amounts.rows[i].count));
+	source_ask(&request->asks, device_ask_units(STR(DEVICE_UNREADABLE), request->beyond));
 }
 
 /* No name without a domain is a GPU: most containers ask for cpu and memory alone. */
@@ -113,10 +107,12 @@ static int pack_asks(struct pod_pack *pod, const struct wishes *wishes,
 	size_t most = count_gpus(pod, wishes->under) + count_gpus(pod, wishes->over);
 	struct source_request request = {0};
 
-	if (pack_amounts_init(&request.amounts, most, &pod->pack) < 0 ||
-	    set_gpus(pod, wishes->under, &request.amounts) < 0 ||
-	    set_gpus(pod, wishes->over, &request.amounts) < 0 ||
-	    source_asks_init(&request.asks, request.amounts.len + SOURCE_ASKS_MORE, &pod->pack) < 0)
+	most = MIN(most, (size_t)LIMIT_RESOURCES_PER_POD);
+	if (pack_amounts_init(&request.amounts, most, &pod->pack) < 0)
+		return -1;
+	set_gpus(pod, wishes->under, &request);
+	set_gpus(pod, wishes->over, &request);
+	if (source_asks_init(&request.asks, request.amounts.len + SOURCE_ASKS_MORE, &pod->pack) < 0)
 		return -1;
 	ask_sources(wishes, &request);
 	*ret_asks = request.asks;
@@ -149,9 +145,6 @@ static int pack_containers(struct pod_pack *pod, const struct wire_pod_spec *spe
 	size_t count = spec->init_containers.len + spec->containers.len;
 	struct source_asks *containers;
 
-	if (count > LIMIT_CONTAINERS_PER_POD)
-		return error_set(pod->pack.err, ERROR_LIMIT, "has more than %d containers",
-				 LIMIT_CONTAINERS_PER_POD);
 	containers = arena_alloc(pod->pack.arena, count * sizeof(*containers));
 	if (!containers)
 		return pack_no_memory(&pod->pack);
@@ -228,8 +221,8 @@ static struct str wanted_product(const struct wire_list *selector)
 {
 	struct str product = STR_NONE;
 
-	if (!wire_map_get(selector, STR("nvidia.com/gpu.product"), &product))
-		wire_map_get(selector, STR("amd.com/gpu.product-name"), &product);
+	if (!wire_map_get(selector, STR(KEY_NVIDIA_PRODUCT), &product))
+		wire_map_get(selector, STR(KEY_AMD_PRODUCT), &product);
 	return product;
 }
 
@@ -242,7 +235,7 @@ static void pack_owner(const struct wire_meta *meta, struct pod_facts *facts)
 		facts->owner_kind = owner->kind;
 		facts->owner_name = owner->name;
 	}
-	wire_map_get(&meta->labels, STR("pod-template-hash"), &facts->template_hash);
+	wire_map_get(&meta->labels, STR(KEY_TEMPLATE_HASH), &facts->template_hash);
 }
 
 static int check_pod(const struct wire_pod *wire, struct error *err)
@@ -257,25 +250,32 @@ static int check_pod(const struct wire_pod *wire, struct error *err)
 	return 0;
 }
 
-int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, struct arena *arena,
-		 struct pod_facts *ret_facts, struct error *err)
+static struct pod_facts outline_of(const struct wire_pod *wire)
 {
 	const struct wire_meta *meta = &wire->meta;
-	struct pod_pack pod = {.pack = {arena, err}, .table = table};
-	struct pod_facts facts = {
+
+	return (struct pod_facts){
 		.namespace = meta->namespace,
 		.name = meta->name,
 		.uid = meta->uid,
 		.resource_version = api_version_number(meta->resource_version),
 		.node = wire->spec.node_name,
-		.product = wanted_product(&wire->spec.node_selector),
 		.phase = phase_of(wire->status.phase),
 		.terminating = wire_has(meta, WIRE_META_DELETION),
 		.created_us = meta->creation_us,
 		.deletion_us = wire_has(meta, WIRE_META_DELETION) ? meta->deletion_us : 0,
 		.extended_claim = wire->status.extended_claim.name,
 	};
+}
 
+int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, struct arena *arena,
+		 struct pod_facts *ret_facts, struct error *err)
+{
+	const struct wire_meta *meta = &wire->meta;
+	struct pod_pack pod = {.pack = {arena, err}, .table = table};
+	struct pod_facts facts = outline_of(wire);
+
+	facts.product = wanted_product(&wire->spec.node_selector);
 	if (facts.product.len > LIMIT_NAME)
 		facts.product = STR_NONE; /* no node has such a label */
 	pod.sources.pack = &pod.pack;
@@ -284,6 +284,22 @@ int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, 
 	    pack_own(&pod, &wire->spec) < 0 || set_facts(&pod, &wire->spec, &facts) < 0)
 		return pack_locate(err, "Pod", meta);
 	pack_owner(meta, &facts);
+	*ret_facts = facts;
+	return 0;
+}
+
+int api_pack_pod_outline(const struct wire_pod *wire, struct pod_facts *ret_facts,
+			 struct error *err)
+{
+	static const struct device_ask unreadable = {
+		.resource = {DEVICE_UNREADABLE, sizeof(DEVICE_UNREADABLE) - 1}, .count = 1};
+	struct pod_facts facts = outline_of(wire);
+
+	if (check_pod(wire, err) < 0)
+		return pack_locate(err, "Pod", &wire->meta);
+	facts.own = &unreadable;
+	facts.n_own = 1;
+	facts.unreadable = true;
 	*ret_facts = facts;
 	return 0;
 }

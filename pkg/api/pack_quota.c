@@ -274,12 +274,9 @@ static int pack_spec(struct spec_pack *p)
 	return 0;
 }
 
-int api_pack_quota(const struct wire_gpu_memory_quota *wire, struct arena *arena,
-		   struct quota_facts *ret_facts, struct error *err)
+static struct quota_facts identity_of(const struct wire_meta *meta)
 {
-	const struct wire_meta *meta = &wire->meta;
-	struct spec_pack p = {.wire = &wire->spec, .check.pack = {arena, err}};
-	struct quota_facts facts = {
+	return (struct quota_facts){
 		.namespace = meta->namespace,
 		.name = meta->name,
 		.uid = meta->uid,
@@ -288,12 +285,32 @@ int api_pack_quota(const struct wire_gpu_memory_quota *wire, struct arena *arena
 		.generation = meta->generation,
 		.terminating = wire_has(meta, WIRE_META_DELETION),
 	};
+}
+
+int api_pack_quota(const struct wire_gpu_memory_quota *wire, struct arena *arena,
+		   struct quota_facts *ret_facts, struct error *err)
+{
+	const struct wire_meta *meta = &wire->meta;
+	struct spec_pack p = {.wire = &wire->spec, .check.pack = {arena, err}};
+	struct quota_facts facts = identity_of(meta);
 
 	if (pack_check_meta(meta, err) < 0 || pack_spec(&p) < 0 ||
 	    pack_quota_status(wire, &p.check.pack, &facts) < 0)
 		return pack_locate(err, "GpuMemoryQuota", meta);
 	facts.spec = p.spec;
 	facts.invalid = p.check.invalid;
+	*ret_facts = facts;
+	return 0;
+}
+
+int api_pack_quota_outline(const struct wire_object *wire, const char *invalid,
+			   struct quota_facts *ret_facts, struct error *err)
+{
+	struct quota_facts facts = identity_of(&wire->meta);
+
+	if (pack_check_meta(&wire->meta, err) < 0)
+		return pack_locate(err, "GpuMemoryQuota", &wire->meta);
+	facts.invalid = invalid;
 	*ret_facts = facts;
 	return 0;
 }

@@ -202,12 +202,9 @@ static bool read_status(const struct wire_tenant_status *wire, struct tenant_sta
 	return true;
 }
 
-int api_pack_tenant(const struct wire_tenant *wire, struct arena *arena,
-		    struct tenant_facts *ret_facts, struct error *err)
+static struct tenant_facts identity_of(const struct wire_meta *meta)
 {
-	const struct wire_meta *meta = &wire->meta;
-	struct spec_pack p = {.wire = wire, .check.pack = {arena, err}};
-	struct tenant_facts facts = {
+	return (struct tenant_facts){
 		.name = meta->name,
 		.uid = meta->uid,
 		.resource_version = api_version_number(meta->resource_version),
@@ -215,6 +212,14 @@ int api_pack_tenant(const struct wire_tenant *wire, struct arena *arena,
 		.generation = meta->generation,
 		.terminating = wire_has(meta, WIRE_META_DELETION),
 	};
+}
+
+int api_pack_tenant(const struct wire_tenant *wire, struct arena *arena,
+		    struct tenant_facts *ret_facts, struct error *err)
+{
+	const struct wire_meta *meta = &wire->meta;
+	struct spec_pack p = {.wire = wire, .check.pack = {arena, err}};
+	struct tenant_facts facts = identity_of(meta);
 
 	if (pack_check_meta(meta, err) < 0 || pack_spec(&p) < 0)
 		return pack_locate(err, "TenantQoS", meta);
@@ -222,6 +227,19 @@ int api_pack_tenant(const struct wire_tenant *wire, struct arena *arena,
 	facts.invalid = p.check.invalid;
 	facts.has_status =
 		wire_has(wire, WIRE_TENANT_STATUS) && read_status(&wire->status, &facts.status);
+	*ret_facts = facts;
+	return 0;
+}
+
+int api_pack_tenant_outline(const struct wire_object *wire, const char *invalid,
+			    struct tenant_facts *ret_facts, struct error *err)
+{
+	struct tenant_facts facts = identity_of(&wire->meta);
+
+	if (pack_check_meta(&wire->meta, err) < 0)
+		return pack_locate(err, "TenantQoS", &wire->meta);
+	facts.spec.ceiling = facts.spec.ceiling_gpus = AMOUNT_NONE;
+	facts.invalid = invalid;
 	*ret_facts = facts;
 	return 0;
 }

@@ -82,15 +82,6 @@ int64_t source_take(struct source_request *request, struct str resource)
 	return 0;
 }
 
-void source_drop(struct source_request *request, struct str prefix)
-{
-	struct pack_amounts *amounts = &request->amounts;
-
-	for (size_t i = amounts->len; i > 0; i--)
-		if (str_starts_with(amounts->rows[i - 1].resource, prefix))
-			take_out(amounts, i - 1);
-}
-
 void source_ask_share(struct source_asks *asks, const struct source_share *share)
 {
 	int64_t cards = MAX(share->cards, 1);

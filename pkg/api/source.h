@@ -17,8 +17,9 @@
  *   table                             what --config describes
  *
  * What no source takes out of a request is asked for as it is called, so that many units; where no
- * node offers it, nothing prices it. A capacity that looks like a GPU and that no source offers is
- * an offer of unknown memory.
+ * node offers it, nothing prices it. No request is too long to be charged: of too many names those
+ * that come first count as they are, and the others as DEVICE_UNREADABLE. A capacity that looks
+ * like a GPU and that no source offers is an offer of unknown memory.
  *
  * What anybody may write wrongly is charged at the most that it can mean: a fraction that cannot be
  * read is a whole card. Annotations that tell what was allocated can only raise what was asked.
@@ -33,6 +34,7 @@ struct source_asks {
 /* What a container names of GPUs. */
 struct source_request {
 	struct pack_amounts amounts; /* that no source has taken yet; counts above 0 */
+	int64_t beyond;              /* units that cannot be read, or have no room */
 	struct source_asks asks;
 };
 
@@ -72,6 +74,9 @@ struct source {
 	/* Whether a container that names this resource, if only 0 times, asks in this source's way.
 	 * NULL: it has no way of its own. */
 	bool (*speaks)(struct str resource);
+	/* Whether ask() reads this one, of those of which the source speaks: others cost nothing
+	 * beside what the container asks for in this way, however many. */
+	bool (*reads)(struct str resource);
 	/* Takes what is its own out of a request of which it speaks, and asks for it. */
 	void (*ask)(struct source_request *request);
 	/* What the pod asks for by annotation: into pod->own, or raising what containers ask. */

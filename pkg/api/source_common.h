@@ -9,7 +9,7 @@
 /* --- asks */
 
 /* Asks that the sources may make beyond one for each amount. */
-#define SOURCE_ASKS_MORE 6
+#define SOURCE_ASKS_MORE 8
 
 int source_asks_init(struct source_asks *asks, size_t capacity, const struct pack *pack);
 /* So many more, if any. Equal (resource, device) are one ask. */
@@ -19,8 +19,6 @@ struct device_ask *source_ask_find(struct source_asks *asks, struct str resource
 
 /* The amount of @resource, taken out; 0 where there is none. */
 int64_t source_take(struct source_request *request, struct str resource);
-/* All whose names start so. */
-void source_drop(struct source_request *request, struct str prefix);
 
 /*
  * How HAMi and Volcano ask: of each of @cards (0: one) @memory MiB, else @percent, else all of it.

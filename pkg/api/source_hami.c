@@ -6,6 +6,7 @@
  * card. Only nvidia.com/gpu is in a node's capacity, as units that the cards are split into; the
  * cards themselves are in an annotation. After binding, an annotation tells what was allocated.
  */
+#include "api/keys.h"
 #include "api/source_common.h"
 
 #define GPU     "nvidia.com/gpu"
@@ -19,6 +20,11 @@ static bool speaks(struct str resource)
 	       str_equal(resource, STR(CORES));
 }
 
+static bool reads(struct str resource)
+{
+	return !str_equal(resource, STR(CORES));
+}
+
 static void ask(struct source_request *request)
 {
 	struct source_share share = {STR(MEMORY), STR(PERCENT), STR(GPU), 0, 0, 0};
@@ -26,19 +32,18 @@ static void ask(struct source_request *request)
 	share.cards = source_take(request, STR(GPU));
 	share.memory = source_take(request, STR(MEMORY));
 	share.percent = source_take(request, STR(PERCENT));
-	source_take(request, STR(CORES));
 	source_ask_share(&request->asks, &share);
 }
 
 static void annotations(struct source_pod *pod)
 {
-	source_raise_allocated(pod, STR("hami.io/vgpu-devices-allocated"), STR(MEMORY));
+	source_raise_allocated(pod, STR(KEY_HAMI_ALLOCATED), STR(MEMORY));
 }
 
 static bool registered(const struct source_node *node, struct source_register *ret_register)
 {
 	return source_capacity(node, STR(GPU)) > 0 &&
-	       source_read_register(node, STR("hami.io/node-nvidia-register"), ret_register);
+	       source_read_register(node, STR(KEY_HAMI_REGISTER), ret_register);
 }
 
 static void measure(struct source_node *node)
@@ -68,6 +73,7 @@ static void offer(struct source_node *node)
 const struct source source_hami = {
 	.name = "hami",
 	.speaks = speaks,
+	.reads = reads,
 	.ask = ask,
 	.annotations = annotations,
 	.measure = measure,

@@ -6,6 +6,7 @@
  * thousandths, rounded up; what is no decimal number above 0 and at most 1, or no whole number of
  * MiB, is a whole card.
  */
+#include "api/keys.h"
 #include "api/source_common.h"
 #include "base/checked.h"
 
@@ -65,7 +66,7 @@ static int64_t devices_of(const struct source_pod *pod)
 	int64_t devices = 1;
 	struct str text;
 
-	if (wire_map_get(pod->annotations, STR("gpu-fraction-num-devices"), &text))
+	if (wire_map_get(pod->annotations, STR(KEY_KAI_DEVICES), &text))
 		devices = number(text, 4);
 	return devices > 0 ? devices : 1;
 }
@@ -86,9 +87,9 @@ static void annotations(struct source_pod *pod)
 {
 	struct str text;
 
-	if (wire_map_get(pod->annotations, STR("gpu-fraction"), &text))
+	if (wire_map_get(pod->annotations, STR(KEY_KAI_FRACTION), &text))
 		ask_for(pod, STR(FRACTION), thousandths(text));
-	if (wire_map_get(pod->annotations, STR("gpu-memory"), &text))
+	if (wire_map_get(pod->annotations, STR(KEY_KAI_MEMORY), &text))
 		ask_for(pod, STR(MEMORY), number(text, 9));
 }
 

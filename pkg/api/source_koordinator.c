@@ -10,6 +10,7 @@
  * Device object, which tells the cards apart, is not read. An annotation of the pod tells what was
  * allocated, for the pod as a whole.
  */
+#include "api/keys.h"
 #include "api/quantity.h"
 #include "api/source_common.h"
 #include "base/checked.h"
@@ -19,21 +20,29 @@
 #define PREFIX "koordinator.sh/gpu"
 #define MEMORY "koordinator.sh/gpu-memory"
 #define RATIO  "koordinator.sh/gpu-memory-ratio"
+#define SHARED "koordinator.sh/gpu.shared"
+#define CORE   "koordinator.sh/gpu-core"
 
 static bool speaks(struct str resource)
 {
 	return str_starts_with(resource, STR(PREFIX));
 }
 
+static bool reads(struct str resource)
+{
+	return str_equal(resource, STR(MEMORY)) || str_equal(resource, STR(RATIO)) ||
+	       str_equal(resource, STR(PREFIX)) || str_equal(resource, STR(SHARED)) ||
+	       str_equal(resource, STR(CORE));
+}
+
 static void ask(struct source_request *request)
 {
 	int64_t memory = source_take(request, STR(MEMORY));
 	int64_t ratio = source_take(request, STR(RATIO)), gpu = source_take(request, STR(PREFIX));
-	int64_t shared = source_take(request, STR(PREFIX ".shared"));
-	int64_t core = source_take(request, STR(PREFIX "-core"));
+	int64_t shared = source_take(request, STR(SHARED));
+	int64_t core = source_take(request, STR(CORE));
 	int64_t cards = MAX(MAX(shared, 1), core / 100 + (core % 100 > 0));
 
-	source_drop(request, STR(PREFIX));
 	ratio = MAX(ratio, gpu);
 	if (memory == 0 && ratio == 0)
 		ratio = saturating_mul(cards, 100);
@@ -104,8 +113,7 @@ static void annotations(struct source_pod *pod)
 	struct wire_allocations all;
 	struct str text;
 
-	if (!wire_map_get(pod->annotations, STR("scheduling.koordinator.sh/device-allocated"),
-			  &text) ||
+	if (!wire_map_get(pod->annotations, STR(KEY_KOORDINATOR_ALLOCATED), &text) ||
 	    json_decode(&allocations_schema, text, pod->pack->arena, &all, NULL) < 0)
 		return;
 	raise_to(pod, STR(MEMORY), allocated(&all, STR(MEMORY)));
@@ -152,6 +160,7 @@ static void offer(struct source_node *node)
 const struct source source_koordinator = {
 	.name = "koordinator",
 	.speaks = speaks,
+	.reads = reads,
 	.ask = ask,
 	.annotations = annotations,
 	.measure = measure,

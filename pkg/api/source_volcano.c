@@ -6,6 +6,7 @@
  * them, and an annotation tells of the cards. The older volcano.sh/gpu-memory is none of these:
  * nothing prices it.
  */
+#include "api/keys.h"
 #include "api/source_common.h"
 #include "base/checked.h"
 
@@ -18,6 +19,12 @@ static bool speaks(struct str resource)
 	return str_starts_with(resource, STR("volcano.sh/vgpu-"));
 }
 
+static bool reads(struct str resource)
+{
+	return str_equal(resource, STR(NUMBER)) || str_equal(resource, STR(MEMORY)) ||
+	       str_equal(resource, STR(PERCENT));
+}
+
 static void ask(struct source_request *request)
 {
 	struct source_share share = {STR(MEMORY), STR(PERCENT), STR(NUMBER), 0, 0, 0};
@@ -25,18 +32,17 @@ static void ask(struct source_request *request)
 	share.cards = source_take(request, STR(NUMBER));
 	share.memory = source_take(request, STR(MEMORY));
 	share.percent = source_take(request, STR(PERCENT));
-	source_drop(request, STR("volcano.sh/vgpu-"));
 	source_ask_share(&request->asks, &share);
 }
 
 static void annotations(struct source_pod *pod)
 {
-	source_raise_allocated(pod, STR("volcano.sh/vgpu-ids-new"), STR(MEMORY));
+	source_raise_allocated(pod, STR(KEY_VOLCANO_ALLOCATED), STR(MEMORY));
 }
 
 static bool registered(const struct source_node *node, struct source_register *ret_register)
 {
-	return source_read_register(node, STR("volcano.sh/node-vgpu-register"), ret_register);
+	return source_read_register(node, STR(KEY_VOLCANO_REGISTER), ret_register);
 }
 
 static void measure(struct source_node *node)
@@ -70,6 +76,7 @@ static void offer(struct source_node *node)
 const struct source source_volcano = {
 	.name = "volcano",
 	.speaks = speaks,
+	.reads = reads,
 	.ask = ask,
 	.annotations = annotations,
 	.measure = measure,

@@ -6,16 +6,20 @@
 #include "api/wire_dra.h"
 #include "api/wire_tenant.h"
 
-#define CORE(variable, plural_, kind_, namespaced_, schema_)                                      \
+#define CORE(variable, plural_, kind_, namespaced_, schema_, outline_)                            \
 	const struct api_type variable = {                                                        \
-		"", "v1", plural_, kind_, .namespaced = (namespaced_), .protobuf = true, schema_, \
+		"",      "v1",     plural_, kind_, .namespaced = (namespaced_), .protobuf = true, \
+		schema_, outline_,                                                                \
 	}
 
-CORE(api_pods, "pods", "Pod", true, &wire_pod_schema);
-CORE(api_nodes, "nodes", "Node", false, &wire_node_schema);
-CORE(api_namespaces, "namespaces", "Namespace", false, &wire_namespace_schema);
-CORE(api_resource_quotas, "resourcequotas", "ResourceQuota", true, &wire_resource_quota_schema);
-CORE(api_limit_ranges, "limitranges", "LimitRange", true, &wire_limit_range_schema);
+CORE(api_pods, "pods", "Pod", true, &wire_pod_schema, &wire_pod_outline_schema);
+CORE(api_nodes, "nodes", "Node", false, &wire_node_schema, &wire_outline_schema);
+CORE(api_namespaces, "namespaces", "Namespace", false, &wire_namespace_schema,
+     &wire_namespace_outline_schema);
+CORE(api_resource_quotas, "resourcequotas", "ResourceQuota", true, &wire_resource_quota_schema,
+     &wire_outline_schema);
+CORE(api_limit_ranges, "limitranges", "LimitRange", true, &wire_limit_range_schema,
+     &wire_outline_schema);
 
 const struct api_type api_leases = {
 	.group = "coordination.k8s.io",
@@ -25,12 +29,19 @@ const struct api_type api_leases = {
 	.namespaced = true,
 	.protobuf = true,
 	.schema = &wire_lease_schema,
+	.outline = &wire_outline_schema,
 };
 
-#define DRA(variable, plural_, kind_, namespaced_, schema_)                              \
-	const struct api_type variable = {                                               \
-		"resource.k8s.io", "v1",    plural_, kind_, .namespaced = (namespaced_), \
-		.protobuf = true,  schema_,                                              \
+#define DRA(variable, plural_, kind_, namespaced_, schema_) \
+	const struct api_type variable = {                  \
+		"resource.k8s.io",                          \
+		"v1",                                       \
+		plural_,                                    \
+		kind_,                                      \
+		.namespaced = (namespaced_),                \
+		.protobuf = true,                           \
+		schema_,                                    \
+		&wire_outline_schema,                       \
 	}
 
 DRA(api_resource_claims, "resourceclaims", "ResourceClaim", true, &wire_claim_schema);
@@ -44,6 +55,7 @@ const struct api_type api_gpu_memory_quotas = {
 	.kind = "GpuMemoryQuota",
 	.namespaced = true,
 	.schema = &wire_gpu_memory_quota_schema,
+	.outline = &wire_outline_schema,
 };
 
 const struct api_type api_tenants = {
@@ -52,6 +64,7 @@ const struct api_type api_tenants = {
 	.plural = "tenantqos",
 	.kind = "TenantQoS",
 	.schema = &wire_tenant_schema,
+	.outline = &wire_outline_schema,
 };
 
 const struct api_type api_policy_bindings = {
@@ -61,6 +74,7 @@ const struct api_type api_policy_bindings = {
 	.kind = "ValidatingAdmissionPolicyBinding",
 	.protobuf = true,
 	.schema = &wire_binding_schema,
+	.outline = &wire_outline_schema,
 };
 
 const struct api_type api_events = {

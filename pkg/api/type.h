@@ -15,6 +15,9 @@ struct api_type {
 	const char *version, *plural, *kind;
 	bool namespaced, protobuf;
 	const struct schema *schema; /* of one object; NULL for types that we only write */
+	/* What is read of one that cannot be read whole, into the same struct; wire_outline_schema
+	 * for types that need no more. */
+	const struct schema *outline;
 };
 
 extern const struct api_type api_pods, api_nodes, api_namespaces, api_resource_quotas,

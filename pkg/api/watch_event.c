@@ -2,11 +2,10 @@
 /* Opens watch events; see the header for their shape. */
 #include "api/watch_event.h"
 
+#include "api/keys.h"
 #include "api/wire.h"
 #include "codec/json.h"
 #include "codec/pb.h"
-
-#define INITIAL_EVENTS_END "k8s.io/initial-events-end"
 
 struct wire_event {
 	uint64_t present;
@@ -46,7 +45,7 @@ static const struct schema identity_schema = SCHEMA("object", struct any_object,
 
 static const struct field bookmark_meta_fields[] = {
 	VERSION,
-	FIELD(struct any_meta, annotations, "annotations", 12, FIELD_MAP),
+	FIELD_MAP_OF(struct any_meta, annotations, "annotations", 12, &keys_bookmark_annotations),
 };
 static const struct schema bookmark_meta_schema =
 	SCHEMA("ObjectMeta", struct any_meta, bookmark_meta_fields);
@@ -135,16 +134,15 @@ int api_identity_read(struct api_bytes object, struct arena *arena,
 int api_bookmark_read(struct api_bytes object, struct arena *arena,
 		      struct api_bookmark *ret_bookmark, struct error *err)
 {
+	struct str initial_events_end = STR_NONE;
 	struct any_object any;
 
 	if (api_decode(&bookmark_schema, object, arena, &any, err) < 0)
 		return -1;
 	struct api_bookmark bookmark = {any.meta.resource_version, false};
 
-	wire_for_each(struct wire_pair, pair, any.meta.annotations) {
-		if (str_equal(pair->key, STR(INITIAL_EVENTS_END)))
-			bookmark.initial_events_end = str_equal(pair->value, STR("true"));
-	}
+	wire_map_get(&any.meta.annotations, STR(KEY_INITIAL_EVENTS_END), &initial_events_end);
+	bookmark.initial_events_end = str_equal(initial_events_end, STR("true"));
 	*ret_bookmark = bookmark;
 	return 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "api/wire.h"
 
+#include "api/keys.h"
 #include "base/macros.h"
 
 static const struct field phase_fields[] = {
@@ -34,7 +35,7 @@ static const struct schema container_schema =
 static const struct field pod_spec_fields[] = {
 	FIELD_SUB(struct wire_pod_spec, containers, "containers", 2, FIELD_MESSAGES,
 		  &container_schema),
-	FIELD(struct wire_pod_spec, node_selector, "nodeSelector", 7, FIELD_MAP),
+	FIELD_MAP_OF(struct wire_pod_spec, node_selector, "nodeSelector", 7, &keys_node_selector),
 	FIELD(struct wire_pod_spec, node_name, "nodeName", 10, FIELD_STRING),
 	FIELD_SUB(struct wire_pod_spec, init_containers, "initContainers", 20, FIELD_MESSAGES,
 		  &container_schema),
@@ -63,6 +64,20 @@ static const struct field pod_fields[] = {
 	FIELD_SUB(struct wire_pod, status, "status", 3, FIELD_MESSAGE, &pod_status_schema),
 };
 const struct schema wire_pod_schema = SCHEMA("Pod", struct wire_pod, pod_fields);
+
+/* Whose it is, where it runs and whether it is over: no size of the rest stands in the way. */
+static const struct field pod_spec_outline[] = {
+	FIELD(struct wire_pod_spec, node_name, "nodeName", 10, FIELD_STRING),
+};
+static const struct schema pod_spec_outline_schema =
+	SCHEMA("PodSpec", struct wire_pod_spec, pod_spec_outline);
+
+static const struct field pod_outline[] = {
+	FIELD_SUB(struct wire_pod, meta, "metadata", 1, FIELD_MESSAGE, &wire_meta_schema),
+	FIELD_SUB(struct wire_pod, spec, "spec", 2, FIELD_MESSAGE, &pod_spec_outline_schema),
+	FIELD_SUB(struct wire_pod, status, "status", 3, FIELD_MESSAGE, &pod_status_schema),
+};
+const struct schema wire_pod_outline_schema = SCHEMA("Pod", struct wire_pod, pod_outline);
 
 /* --- Node, Namespace */
 
@@ -95,6 +110,14 @@ static const struct field namespace_fields[] = {
 };
 const struct schema wire_namespace_schema =
 	SCHEMA("Namespace", struct wire_namespace, namespace_fields);
+
+static const struct field namespace_outline[] = {
+	FIELD_SUB(struct wire_namespace, meta, "metadata", 1, FIELD_MESSAGE,
+		  &wire_marked_meta_schema),
+	FIELD_SUB(struct wire_namespace, status, "status", 3, FIELD_MESSAGE, &phase_schema),
+};
+const struct schema wire_namespace_outline_schema =
+	SCHEMA("Namespace", struct wire_namespace, namespace_outline);
 
 /* --- ResourceQuota, LimitRange */
 

@@ -135,6 +135,8 @@ struct wire_lease {
 
 extern const struct schema wire_pod_schema, wire_node_schema, wire_namespace_schema,
 	wire_resource_quota_schema, wire_limit_range_schema, wire_lease_schema;
+/* See api/type.h. */
+extern const struct schema wire_pod_outline_schema, wire_namespace_outline_schema;
 extern const struct schema wire_gpu_memory_quota_schema; /* api/wire_quota.h */
 
 #endif

@@ -2,6 +2,7 @@
 /* The field tables of metadata and Status; about tables see wire.c. */
 #include "api/wire_meta.h"
 
+#include "api/keys.h"
 #include "base/macros.h"
 #include "codec/pb.h"
 
@@ -32,8 +33,9 @@ static const struct schema managed_schema =
 		FIELD(struct wire_meta, generation, "generation", 7, FIELD_INT64),             \
 		FIELD(struct wire_meta, creation_us, "creationTimestamp", 8, FIELD_TIME),      \
 		FIELD(struct wire_meta, deletion_us, "deletionTimestamp", 9, FIELD_TIME)
-#define LABELS      FIELD(struct wire_meta, labels, "labels", 11, FIELD_MAP)
-#define ANNOTATIONS FIELD(struct wire_meta, annotations, "annotations", 12, FIELD_MAP)
+#define LABELS               FIELD(struct wire_meta, labels, "labels", 11, FIELD_MAP)
+#define LABELS_OF(keys)      FIELD_MAP_OF(struct wire_meta, labels, "labels", 11, &(keys))
+#define ANNOTATIONS_OF(keys) FIELD_MAP_OF(struct wire_meta, annotations, "annotations", 12, &(keys))
 #define OWNERS \
 	FIELD_SUB(struct wire_meta, owners, "ownerReferences", 13, FIELD_MESSAGES, &owner_schema)
 #define MANAGED_FIELDS                                                                   \
@@ -41,14 +43,19 @@ static const struct schema managed_schema =
 		  &managed_schema)
 
 static const struct field plain_meta[] = {PLAIN_META};
+static const struct field marked_meta[] = {PLAIN_META, LABELS_OF(keys_own_labels)};
 static const struct field labelled_meta[] = {PLAIN_META, LABELS};
-static const struct field described_meta[] = {PLAIN_META, LABELS, ANNOTATIONS};
+static const struct field described_meta[] = {PLAIN_META, LABELS,
+					      ANNOTATIONS_OF(keys_node_annotations)};
 static const struct field owned_meta[] = {PLAIN_META, OWNERS, MANAGED_FIELDS};
 static const struct field bound_meta[] = {PLAIN_META, LABELS, OWNERS};
-static const struct field pod_meta[] = {PLAIN_META, LABELS, ANNOTATIONS, OWNERS};
-static const struct field claim_meta[] = {PLAIN_META, ANNOTATIONS, OWNERS};
+static const struct field pod_meta[] = {PLAIN_META, LABELS_OF(keys_pod_labels),
+					ANNOTATIONS_OF(keys_pod_annotations), OWNERS};
+static const struct field claim_meta[] = {PLAIN_META, ANNOTATIONS_OF(keys_claim_annotations),
+					  OWNERS};
 
 const struct schema wire_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, plain_meta);
+const struct schema wire_marked_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, marked_meta);
 const struct schema wire_labelled_meta_schema =
 	SCHEMA("ObjectMeta", struct wire_meta, labelled_meta);
 const struct schema wire_described_meta_schema =
@@ -57,6 +64,11 @@ const struct schema wire_owned_meta_schema = SCHEMA("ObjectMeta", struct wire_me
 const struct schema wire_bound_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, bound_meta);
 const struct schema wire_pod_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, pod_meta);
 const struct schema wire_claim_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, claim_meta);
+
+static const struct field outline_fields[] = {
+	FIELD_SUB(struct wire_object, meta, "metadata", 1, FIELD_MESSAGE, &wire_meta_schema),
+};
+const struct schema wire_outline_schema = SCHEMA("object", struct wire_object, outline_fields);
 
 static const struct field list_meta[] = {
 	FIELD(struct wire_list_meta, resource_version, "resourceVersion", 2, FIELD_STRING),

@@ -83,14 +83,19 @@ struct wire_status {
  */
 struct str wire_raw(struct str raw);
 
+/* An object of any kind, its plain metadata alone: struct wire_object. */
+extern const struct schema wire_outline_schema;
+
 extern const struct schema wire_list_meta_schema, wire_status_schema, wire_selector_schema;
 
 /*
- * Metadata as part of a type: alone, with labels, with labels and annotations, with owners and
- * managed fields, with labels and owners, with annotations and owners, with all three.
+ * Metadata as part of a type: alone, with labels of ours, with labels, with labels and annotations
+ * of a node, with owners and managed fields, with labels and owners, with annotations and owners of
+ * a claim, with all three of a pod. Of a node's annotations, and of both of a claim and a pod,
+ * those of api/keys.h.
  */
-extern const struct schema wire_meta_schema, wire_labelled_meta_schema, wire_described_meta_schema,
-	wire_owned_meta_schema, wire_bound_meta_schema, wire_claim_meta_schema,
-	wire_pod_meta_schema;
+extern const struct schema wire_meta_schema, wire_marked_meta_schema, wire_labelled_meta_schema,
+	wire_described_meta_schema, wire_owned_meta_schema, wire_bound_meta_schema,
+	wire_claim_meta_schema, wire_pod_meta_schema;
 
 #endif

@@ -7,8 +7,9 @@
  *
  * "Outside" is the API server, a kubeconfig, an exec plugin, a scraper, a label a tenant wrote. A
  * reader that meets more than its limit returns ERROR_LIMIT naming the object; it never truncates
- * silently and never lets a length field size an allocation. Sizes are bytes unless the name says
- * otherwise.
+ * silently and never lets a length field size an allocation. An object that is there and cannot be
+ * read is kept for what is known of it (runtime/reflector.h): who may write may not hide. Sizes are
+ * bytes unless the name says otherwise.
  */
 
 /* HTTP, client side */
@@ -23,15 +24,21 @@
 #define LIMIT_SERVER_HEADERS     (8 * 1024)
 #define LIMIT_SERVER_REQUEST_US  (2 * 1000 * 1000) /* handshake and request, each, in all */
 
-/* Watch streams and lists */
-#define LIMIT_WATCH_FRAME     (4 * 1024 * 1024) /* one object of a watch or list; etcd: 1.5 MiB */
+/*
+ * Watch streams and lists. etcd takes 1.5 MiB for one object unless told otherwise, and no request
+ * to the API server has more than 3 MiB: what it let through must not be too large to be read.
+ */
+#define LIMIT_WATCH_FRAME     (4 * 1024 * 1024) /* one object of a watch or list */
 #define LIMIT_LIST_PAGE_ITEMS 500               /* asked for per page of a paged list */
 
-/* Decoding */
+/*
+ * Decoding. The list that is longest for its bytes is a map of labels: 9 bytes of protobuf an entry
+ * whose key is as short as so many keys can be, and 32 in memory, in a list that grew by doubling.
+ */
 #define LIMIT_DECODE_DEPTH  32  /* nesting of messages or JSON values in kept fields */
 #define LIMIT_SKIP_DEPTH    128 /* nesting inside fields that are skipped */
-#define LIMIT_DECODE_ARENA  (16 * 1024 * 1024) /* memory of one decoded object */
-#define LIMIT_DECODE_ITEMS  (64 * 1024)        /* elements of one list or map */
+#define LIMIT_DECODE_ARENA  (64 * 1024 * 1024) /* memory of one decoded object */
+#define LIMIT_DECODE_ITEMS  (512 * 1024)       /* elements of one list or map */
 #define LIMIT_STRING        (1024 * 1024)      /* one string */
 #define LIMIT_YAML_DOCUMENT (1024 * 1024)      /* a kubeconfig or --config file */
 #define LIMIT_YAML_NODES    (64 * 1024)
@@ -45,12 +52,14 @@
 #define LIMIT_EXEC_US          (60LL * 1000 * 1000) /* an exec plugin is ended after this */
 
 /* What the cache keeps */
-#define LIMIT_NAME               253 /* a DNS subdomain, the longest Kubernetes name */
-#define LIMIT_INTERNED_STRING    512 /* one interned string */
-#define LIMIT_RESOURCES_PER_POD  64  /* GPU resource names in one pod: what a node may offer */
-#define LIMIT_CONTAINERS_PER_POD LIMIT_DECODE_ITEMS /* init and normal ones; etcd holds fewer */
-#define LIMIT_OFFERS_PER_NODE    64                 /* GPU resource names on one node */
-#define LIMIT_RESOURCE_NAMES     1024               /* GPU resource names in the cluster */
+#define LIMIT_NAME            253 /* a DNS subdomain, the longest Kubernetes name */
+#define LIMIT_PACKED          (4 * LIMIT_WATCH_FRAME) /* one small object, as it is kept */
+#define LIMIT_INTERNED_STRING 512                     /* one interned string */
+#define LIMIT_RESOURCES_PER_POD                                                                 \
+	64                         /* GPU resource names in one pod: what a node may offer; the \
+				      rest counts as one of which nothing tells the memory */
+#define LIMIT_OFFERS_PER_NODE 64   /* GPU resource names on one node */
+#define LIMIT_RESOURCE_NAMES  1024 /* GPU resource names in the cluster */
 #define LIMIT_QUOTAS_PER_NAMESPACE \
 	64 /* GpuMemoryQuotas read of one namespace; further ones are refused */
 #define LIMIT_STATUS_RESOURCES    128 /* rows of status.resources[] */
@@ -58,8 +67,8 @@
 #define LIMIT_STATUS_NAMESPACES   256 /* names in a TenantQoS's status */
 #define LIMIT_DRY_RUN_ROWS        32  /* workloads in status.dryRun */
 #define LIMIT_PRODUCTS            64  /* spec.products[] */
-#define LIMIT_LABELS_PER_OBJECT   512 /* of a namespace; more are refused */
-#define LIMIT_LABEL_VALUE         63  /* what Kubernetes allows */
+#define LIMIT_LABEL_KEY           317 /* what Kubernetes allows: a DNS name, "/", 63 bytes */
+#define LIMIT_LABEL_VALUE         63  /* likewise */
 #define LIMIT_PRIORITY_CLASSES    32  /* spec.priorityClasses[] of a TenantQoS */
 #define LIMIT_SELECTOR_VALUES     256 /* requirements and values of one namespaceSelector */
 #define LIMIT_TENANTS             10000

@@ -29,8 +29,8 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->offers, sizeof(struct offer_cell));
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
 	table_init(&cluster->uses, sizeof(struct use_record));
-	buf_init(&cluster->scratch, LIMIT_WATCH_FRAME);
-	buf_init(&cluster->scratch_selector, LIMIT_WATCH_FRAME);
+	buf_init(&cluster->scratch, LIMIT_PACKED);
+	buf_init(&cluster->scratch_selector, LIMIT_PACKED);
 	cluster->dirty_first = cluster->dirty_last = cluster->taken = TABLE_NONE;
 	cluster->dirty_tenant_first = cluster->dirty_tenant_last = TABLE_NONE;
 	cluster->taken_tenant = TABLE_NONE;
@@ -87,6 +87,7 @@ void cluster_free(struct cluster *cluster)
 	map_clear(&cluster->tenants_by_name);
 	map_clear(&cluster->kinds_by_value);
 	mem_free(cluster->selectors.entries);
+	mem_free(cluster->selectors.keys);
 	buf_clear(&cluster->scratch);
 	buf_clear(&cluster->scratch_selector);
 	arena_clear(&cluster->scratch_arena);
@@ -186,48 +187,43 @@ static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint3
 	}
 }
 
-void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
-		    struct str name)
+static uint32_t record_find(const struct cluster *cluster, enum cluster_kind kind,
+			    struct str namespace, struct str name)
 {
-	uint32_t handle = TABLE_NONE;
-
 	switch (kind) {
 	case CLUSTER_PODS:
-		handle = pod_find(cluster, namespace, name);
-		break;
+		return pod_find(cluster, namespace, name);
 	case CLUSTER_NODES:
-		handle = node_find(cluster, name);
-		break;
+		return node_find(cluster, name);
 	case CLUSTER_NAMESPACES:
-		handle = namespace_find(cluster, name);
-		break;
+		return namespace_find(cluster, name);
 	case CLUSTER_QUOTAS:
-		handle = quota_find(cluster, namespace, name);
-		break;
+		return quota_find(cluster, namespace, name);
 	case CLUSTER_RESOURCE_QUOTAS:
-		handle = owned_find(cluster, OWNED_RESOURCE_QUOTA, namespace, name);
-		break;
+		return owned_find(cluster, OWNED_RESOURCE_QUOTA, namespace, name);
 	case CLUSTER_LIMIT_RANGES:
-		handle = owned_find(cluster, OWNED_LIMIT_RANGE, namespace, name);
-		break;
+		return owned_find(cluster, OWNED_LIMIT_RANGE, namespace, name);
 	case CLUSTER_TENANTS:
-		handle = tenant_find(cluster, name);
-		break;
+		return tenant_find(cluster, name);
 	case CLUSTER_BINDINGS:
-		handle = binding_find(cluster, name);
-		break;
+		return binding_find(cluster, name);
 	case CLUSTER_CLAIMS:
-		handle = claim_find(cluster, namespace, name);
-		break;
+		return claim_find(cluster, namespace, name);
 	case CLUSTER_SLICES:
-		handle = slice_find(cluster, name);
-		break;
+		return slice_find(cluster, name);
 	case CLUSTER_CLASSES:
-		handle = class_find(cluster, name);
-		break;
+		return class_find(cluster, name);
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
+	return TABLE_NONE;
+}
+
+void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
+		    struct str name)
+{
+	uint32_t handle = record_find(cluster, kind, namespace, name);
+
 	if (handle != TABLE_NONE)
 		remove_record(cluster, kind, handle);
 }
@@ -259,6 +255,31 @@ static struct population population_of(const struct cluster *cluster, enum clust
 	};
 
 	return of[kind];
+}
+
+/* Whether the object itself was seen, and not only what names it. */
+static bool was_seen(const struct cluster *cluster, enum cluster_kind kind, uint32_t handle)
+{
+	if (handle == TABLE_NONE)
+		return false;
+	if (kind == CLUSTER_NODES)
+		return node_at(cluster, handle)->exists;
+	if (kind == CLUSTER_NAMESPACES)
+		return namespace_at(cluster, handle)->exists;
+	return kind != CLUSTER_TENANTS || tenant_at(cluster, handle)->exists;
+}
+
+bool cluster_keep(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
+		  struct str name)
+{
+	uint32_t handle = record_find(cluster, kind, namespace, name);
+	struct population all = population_of(cluster, kind);
+
+	if (!was_seen(cluster, kind, handle))
+		return false;
+	memcpy((char *)table_at(all.table, handle) + all.epoch, &cluster->epochs[kind],
+	       sizeof(cluster->epochs[kind]));
+	return true;
 }
 
 static bool prices_read(enum cluster_kind kind)

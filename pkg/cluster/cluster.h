@@ -86,6 +86,13 @@ int cluster_apply_slice(struct cluster *cluster, const struct slice_facts *facts
 int cluster_apply_class(struct cluster *cluster, const struct class_facts *facts,
 			struct error *err);
 
+/*
+ * The object is there and cannot be read: what was known of it stays, and the end of a replace does
+ * not drop it. False where nothing was known of it.
+ */
+bool cluster_keep(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
+		  struct str name);
+
 /* The object is gone. @namespace is empty for kinds without one. Unknown names are ignored. */
 void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
 		    struct str name);

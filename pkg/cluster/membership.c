@@ -38,6 +38,21 @@ static void index_add(struct selector_index *index, uint64_t hash, uint32_t tena
 	index->entries[index->len++] = (struct selector_entry){hash, tenant};
 }
 
+static void index_add_keys(struct cluster *cluster, const struct label_selector *selector)
+{
+	struct selector_index *index = &cluster->selectors;
+
+	for (size_t i = 0; i < selector->n_requirements; i++) {
+		if (index->n_keys == index->keys_capacity) {
+			index->keys_capacity = MAX(2 * index->keys_capacity, (size_t)64);
+			index->keys = mem_realloc_array(index->keys, index->keys_capacity,
+							sizeof(*index->keys));
+		}
+		index->keys[index->n_keys++] =
+			label_hash(cluster, selector->requirements[i].key, NULL);
+	}
+}
+
 /* The requirement that fewest namespaces may meet: few values before any value. */
 static const struct label_requirement *narrowest(const struct label_selector *selector)
 {
@@ -69,6 +84,7 @@ static void index_tenant(struct cluster *cluster, uint32_t tenant)
 				   &cluster->scratch_arena, &selector) ||
 	    selector.n_requirements == 0)
 		return;
+	index_add_keys(cluster, &selector);
 	best = narrowest(&selector);
 	if (!best)
 		index_add(index, label_hash(cluster, STR_NONE, NULL), tenant);
@@ -87,16 +103,36 @@ static int by_hash(const void *a, const void *b)
 	return left->tenant < right->tenant ? -1 : left->tenant > right->tenant;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+static void sort_keys(struct selector_index *index)
+{
+	size_t n = 0;
+
+	if (index->n_keys > 1)
+		qsort(index->keys, index->n_keys, sizeof(*index->keys), by_number);
+	for (size_t i = 0; i < index->n_keys; i++)
+		if (n == 0 || index->keys[i] != index->keys[n - 1])
+			index->keys[n++] = index->keys[i];
+	index->n_keys = n;
+}
+
 static void index_make(struct cluster *cluster)
 {
 	struct selector_index *index = &cluster->selectors;
 
-	index->len = 0;
+	index->len = index->n_keys = 0;
 	for (uint32_t tenant = table_next(&cluster->tenants, 0); tenant != TABLE_NONE;
 	     tenant = table_next(&cluster->tenants, tenant + 1))
 		index_tenant(cluster, tenant);
 	if (index->len > 1)
 		qsort(index->entries, index->len, sizeof(*index->entries), by_hash);
+	sort_keys(index);
 }
 
 /* The first entry of a hash, or where it would be. */
@@ -183,6 +219,34 @@ static bool is_reserved(const struct cluster *cluster, const struct namespace_re
 	return str_starts_with(intern_str(cluster->intern, record->name), STR("kube-"));
 }
 
+/*
+ * Those labels of a namespace of which some selector speaks: it may have thousands, and what
+ * follows takes a time for each and each tenant. In the scratch arena.
+ */
+static const struct label *labels_asked_for(struct cluster *cluster,
+					    const struct namespace_record *record, size_t *ret_n)
+{
+	const struct selector_index *index = &cluster->selectors;
+	const struct label *all;
+	struct label *labels;
+	size_t n_all, n = 0;
+
+	*ret_n = 0;
+	arena_reset(&cluster->scratch_arena);
+	if (!unpack_labels((struct str){record->labels, record->labels_len},
+			   &cluster->scratch_arena, &all, &n_all))
+		return NULL;
+	labels = arena_alloc(&cluster->scratch_arena, n_all * sizeof(*labels));
+	for (size_t i = 0; labels && i < n_all; i++) {
+		uint64_t key = label_hash(cluster, all[i].key, NULL);
+
+		if (bsearch(&key, index->keys, index->n_keys, sizeof(key), by_number))
+			labels[n++] = all[i];
+	}
+	*ret_n = n;
+	return labels;
+}
+
 static void find_selecting(struct cluster *cluster, uint32_t namespace,
 			   struct selecting *ret_selecting)
 {
@@ -193,9 +257,8 @@ static void find_selecting(struct cluster *cluster, uint32_t namespace,
 	ret_selecting->len = 0;
 	if (!record->exists || cluster->selectors.len == 0 || is_reserved(cluster, record))
 		return;
-	arena_reset(&cluster->scratch_arena);
-	if (!unpack_labels((struct str){record->labels, record->labels_len},
-			   &cluster->scratch_arena, &labels, &n))
+	labels = labels_asked_for(cluster, record, &n);
+	if (!labels)
 		return;
 	add_selecting(cluster, label_hash(cluster, STR_NONE, NULL), labels, n, ret_selecting);
 	for (size_t i = 0; i < n; i++) {

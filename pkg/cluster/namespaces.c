@@ -117,9 +117,6 @@ static int check(const struct namespace_facts *facts, struct error *err)
 {
 	if (facts->uid.len > LIMIT_NAME || facts->tenant.len > LIMIT_NAME)
 		return error_set(err, ERROR_LIMIT, "its uid or tenant is too long");
-	if (facts->n_labels > LIMIT_LABELS_PER_OBJECT)
-		return error_set(err, ERROR_LIMIT, "it has more than %d labels",
-				 LIMIT_LABELS_PER_OBJECT);
 	return 0;
 }
 
@@ -138,7 +135,7 @@ static int apply(struct cluster *cluster, const struct namespace_facts *facts, s
 	buf_reset(&cluster->scratch);
 	pack_labels(facts->labels, facts->n_labels, &cluster->scratch);
 	if (cluster->scratch.overflowed)
-		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_WATCH_FRAME);
+		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_PACKED);
 	namespace = namespace_get(cluster, facts->name);
 	record = namespace_at(cluster, namespace);
 	record->epoch = cluster->epochs[CLUSTER_NAMESPACES];

@@ -96,7 +96,7 @@ static int store(struct cluster *cluster, const struct object *object, uint32_t 
 			return 0;
 	}
 	if (cluster->scratch.overflowed)
-		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_WATCH_FRAME);
+		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_PACKED);
 	if (owned == TABLE_NONE)
 		owned = owned_add(cluster, object);
 	record = owned_at(cluster, object->which, owned);

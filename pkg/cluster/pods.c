@@ -346,22 +346,38 @@ static bool is_outdated(const struct cluster *cluster, uint32_t pod, const struc
 	       uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
 }
 
+/* What the same pod was seen to hold: as many rows as there is room for. */
+static size_t held(const struct cluster *cluster, const struct pod_record *record,
+		   struct device_ask *rows)
+{
+	size_t len = 0;
+
+	return vectors_raise(&cluster->vectors, record->vector, rows, &len) ? len : 0;
+}
+
 /*
  * What a pod asks for by annotation it may edit while it lives, and that never lowers its charge:
- * of the same pod the larger counts.
+ * of the same pod the larger counts. What it was seen to hold counts alone where it cannot be read
+ * any more, or names one thing after another until there is no room.
  */
-static int keep_larger(const struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
-		       struct device_ask *rows, size_t *len)
+static size_t keep_larger(const struct cluster *cluster, uint32_t pod,
+			  const struct pod_facts *facts, struct device_ask *rows, size_t len)
 {
 	const struct pod_record *record;
 
 	if (pod == TABLE_NONE)
-		return 0;
+		return len;
 	record = pod_at(cluster, pod);
-	if (!(record->annotated || facts->annotated) || record->vector == TABLE_NONE ||
+	if (record->vector == TABLE_NONE ||
 	    !uid_equal(record->uid, uid_from(&cluster->key, facts->uid)))
-		return 0;
-	return vectors_raise(&cluster->vectors, record->vector, rows, len) ? 0 : -1;
+		return len;
+	if (facts->unreadable)
+		return held(cluster, record, rows);
+	if (!record->annotated && !facts->annotated)
+		return len;
+	if (!vectors_raise(&cluster->vectors, record->vector, rows, &len))
+		return held(cluster, record, rows);
+	return len;
 }
 
 static int apply(struct cluster *cluster, const struct pod_facts *facts, struct error *err)
@@ -379,14 +395,10 @@ static int apply(struct cluster *cluster, const struct pod_facts *facts, struct 
 		if (is_outdated(cluster, pod, facts))
 			return 0;
 	}
-	if (quota_pod_request(facts, rows, ARRAY_SIZE(rows), &n, err) < 0 ||
-	    check(facts, rows, n, err) < 0)
+	n = quota_pod_request(facts, rows, ARRAY_SIZE(rows));
+	if (check(facts, rows, n, err) < 0)
 		return -1;
-	if (keep_larger(cluster, pod, facts, rows, &n) < 0)
-		return error_set(
-			err, ERROR_LIMIT,
-			"asks for more than %d GPU resources, one annotation after another",
-			LIMIT_RESOURCES_PER_POD);
+	n = keep_larger(cluster, pod, facts, rows, n);
 	if (n == 0) {
 		if (pod != TABLE_NONE)
 			pod_remove(cluster, pod);

@@ -243,7 +243,7 @@ static int apply(struct cluster *cluster, const struct quota_facts *facts, struc
 	if (facts->has_status && facts->status.tenant.len > LIMIT_INTERNED_STRING)
 		return error_set(err, ERROR_LIMIT, "the name of its tenant is too long");
 	if (cluster->scratch.overflowed)
-		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_WATCH_FRAME);
+		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_PACKED);
 	if (quota == TABLE_NONE && quota_add(cluster, facts, &quota, err))
 		return -1;
 	update(cluster, quota, facts);

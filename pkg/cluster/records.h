@@ -172,6 +172,8 @@ struct selector_entry {
 struct selector_index {
 	struct selector_entry *entries; /* owned, sorted */
 	size_t len, capacity;
+	uint64_t *keys; /* owned, sorted: hashes of the keys that any selector asks for */
+	size_t n_keys, keys_capacity;
 };
 
 /* A GpuMemoryQuota; its bytes are those of cluster/pack.h. */

@@ -152,7 +152,7 @@ static int apply(struct cluster *cluster, const struct tenant_facts *facts, stru
 	pack_tenant(facts, &cluster->scratch);
 	pack_label_selector(&facts->spec.namespaces, &cluster->scratch_selector);
 	if (cluster->scratch.overflowed || cluster->scratch_selector.overflowed)
-		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_WATCH_FRAME);
+		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_PACKED);
 	tenant = tenant_get(cluster, facts->name);
 	tenant_at(cluster, tenant)->epoch = cluster->epochs[CLUSTER_TENANTS];
 	tenant_at(cluster, tenant)->resource_version = facts->resource_version;
@@ -247,7 +247,7 @@ static int apply_binding(struct cluster *cluster, const struct binding_facts *fa
 	buf_reset(&cluster->scratch);
 	pack_binding(facts, &cluster->scratch);
 	if (cluster->scratch.overflowed)
-		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_WATCH_FRAME);
+		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_PACKED);
 	binding = binding_find(cluster, facts->name);
 	if (binding == TABLE_NONE && check_room(cluster, of, err) < 0)
 		return -1;

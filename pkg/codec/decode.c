@@ -51,6 +51,18 @@ int decode_no_memory(const struct decode *decode)
 			 decode->arena->limit);
 }
 
+bool decode_keeps(const struct field *field, struct str key)
+{
+	const struct field_keys *keys = field->keys;
+
+	if (!keys)
+		return true;
+	for (size_t i = 0; i < keys->len; i++)
+		if (str_equal(keys->keys[i], key))
+			return true;
+	return false;
+}
+
 /* The room of a list of @len elements is full at its first size and at each power of two from
  * there. */
 static bool is_full(size_t len, size_t first)

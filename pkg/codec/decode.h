@@ -55,6 +55,9 @@ int decode_locate(const struct decode *decode);
 void *decode_append(struct decode *decode, struct decode_step *step, struct wire_list *list,
 		    size_t size);
 
+/* Whether a map keeps what it has under @key. */
+bool decode_keeps(const struct field *field, struct str key);
+
 /* LIMIT: the arena is full. Returns -1. */
 int decode_no_memory(const struct decode *decode);
 

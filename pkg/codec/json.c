@@ -174,6 +174,11 @@ static int read_map(struct reader *r, struct decode_step *step, struct wire_list
 		return -1;
 	while ((more = json_pull_key(&r->pull, &pair.key, r->decode.err)) > 0) {
 		step->index = list->len;
+		if (!decode_keeps(step->field, pair.key)) {
+			if (json_pull_skip(&r->pull, NULL, r->decode.err) < 0)
+				return -1;
+			continue;
+		}
 		null = take_null(r);
 		if (null > 0)
 			continue;

@@ -256,6 +256,39 @@ static int read_pair(struct decode *d, struct str bytes, bool quantity, struct w
 	return more;
 }
 
+/* Key and value as they came. */
+static int open_pair(struct decode *d, struct str bytes, struct wire_pair *pair)
+{
+	struct pb_cursor cursor = {bytes};
+	struct pb_value value;
+	int more;
+
+	while ((more = pb_next(&cursor, &value, d->err)) > 0) {
+		if (value.tag != 1 && value.tag != 2)
+			continue;
+		if (value.wire_type != BYTES)
+			return wrong_type(d->err, value.wire_type);
+		*(value.tag == 1 ? &pair->key : &pair->value) = value.bytes;
+	}
+	return more;
+}
+
+static int read_kept_pair(struct decode *d, struct decode_step *step, struct str bytes,
+			  struct wire_list *list)
+{
+	struct wire_pair pair = {STR_NONE, STR_NONE}, *kept;
+
+	if (open_pair(d, bytes, &pair) < 0)
+		return -1;
+	if (!decode_keeps(step->field, pair.key))
+		return 0;
+	kept = decode_append(d, step, list, sizeof(*kept));
+	if (!kept)
+		return -1;
+	kept->key = pair.key;
+	return utf8_valid(pair.value) ? read_text(d, pair.value, &kept->value) : 0;
+}
+
 static int read_time(struct decode *d, struct str bytes, int64_t *ret_us)
 {
 	struct pb_cursor cursor = {bytes};
@@ -300,8 +333,11 @@ static int read_element(struct decode *d, struct decode_step *step, struct str b
 	size_t size = strings         ? sizeof(struct str)
 		      : field->schema ? field->schema->size
 				      : sizeof(struct wire_pair);
-	void *element = decode_append(d, step, member, size);
+	void *element;
 
+	if (field->keys)
+		return read_kept_pair(d, step, bytes, member);
+	element = decode_append(d, step, member, size);
 	if (!element)
 		return -1;
 	if (strings)

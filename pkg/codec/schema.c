@@ -72,6 +72,8 @@ static const char *field_problem(const struct schema *schema, const struct field
 		return "has no valid tag";
 	if (wants_schema != (field->schema != NULL))
 		return wants_schema ? "has no sub-schema" : "has a sub-schema";
+	if (field->keys && field->kind != FIELD_MAP)
+		return "has keys and is no map of strings";
 	if (entries && !is_entry(field->schema))
 		return "is a map of what is no key and value";
 	place = place_of(field);

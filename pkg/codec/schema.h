@@ -21,6 +21,10 @@
  * the table was in the input, which tells an absent number from a zero. JSON null is absence, and
  * so is protobuf's empty message for a time, which is how Go writes its zero time. A schema has at
  * most 64 fields; the readers are fastest when the table is in the order of the tags.
+ *
+ * Labels and annotations are as many and as odd as the API server lets through. A FIELD_MAP whose
+ * row has keys keeps those alone. Nothing else in it is looked at, so that nothing else can make
+ * the object unreadable; a value of theirs that is no UTF-8, which protobuf may carry, is empty.
  */
 enum field_kind {
 	FIELD_STRING,     /* struct str, valid UTF-8 of at most LIMIT_STRING bytes */
@@ -43,10 +47,17 @@ enum field_kind {
 
 struct schema;
 
+/* Sorted or not; few. */
+struct field_keys {
+	const struct str *keys;
+	size_t len;
+};
+
 struct field {
-	const char *name;            /* JSON key */
-	const struct schema *schema; /* of MESSAGE, MESSAGES, ENTRIES, else NULL */
-	uint32_t tag;                /* protobuf field number; 0 for a field that only JSON has */
+	const char *name;              /* JSON key */
+	const struct schema *schema;   /* of MESSAGE, MESSAGES, ENTRIES, else NULL */
+	const struct field_keys *keys; /* of a MAP that keeps these alone, else NULL */
+	uint32_t tag;                  /* protobuf field number; 0 for a field that only JSON has */
 	uint32_t offset;
 	enum field_kind kind;
 };
@@ -75,6 +86,11 @@ struct wire_pair {
 	{                                                                                          \
 		.name = (key), .tag = (number), .offset = offsetof(type, member), .kind = (kind_), \
 		.schema = (sub)                                                                    \
+	}
+#define FIELD_MAP_OF(type, member, key, number, keys_)                            \
+	{                                                                         \
+		.name = (key), .tag = (number), .offset = offsetof(type, member), \
+		.kind = FIELD_MAP, .keys = (keys_)                                \
 	}
 #define SCHEMA(name_, type, table)                                                 \
 	{                                                                          \

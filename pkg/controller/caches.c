@@ -16,6 +16,9 @@
 typedef int (*apply_fn)(struct caches *caches, const void *object, struct arena *arena,
 			struct error *err);
 
+typedef int (*outline_fn)(struct caches *caches, const void *object, const char *why,
+			  struct arena *arena, struct error *err);
+
 struct cache {
 	struct caches *caches;
 	enum cluster_kind kind;
@@ -144,6 +147,62 @@ static int apply_class(struct caches *caches, const void *object, struct arena *
 	return cluster_apply_class(caches->options.cluster, &facts, err);
 }
 
+/* --- what cannot be read whole */
+
+/* What it was seen to hold stays, and where it runs and whether it is over is still read. */
+static int outline_pod(struct caches *caches, const void *object, const char *why UNUSED,
+		       struct arena *arena UNUSED, struct error *err)
+{
+	struct pod_facts facts;
+
+	if (api_pack_pod_outline(object, &facts, err) < 0)
+		return -1;
+	return cluster_apply_pod(caches->options.cluster, &facts, err);
+}
+
+static int outline_claim(struct caches *caches, const void *object, const char *why UNUSED,
+			 struct arena *arena UNUSED, struct error *err)
+{
+	struct claim_facts facts;
+
+	if (api_pack_claim_outline(object, &facts, err) < 0)
+		return -1;
+	return cluster_apply_claim(caches->options.cluster, &facts, err);
+}
+
+static int outline_namespace(struct caches *caches, const void *object, const char *why UNUSED,
+			     struct arena *arena, struct error *err)
+{
+	return apply_namespace(caches, object, arena, err);
+}
+
+static int outline_quota(struct caches *caches, const void *object, const char *why,
+			 struct arena *arena UNUSED, struct error *err)
+{
+	struct quota_facts facts;
+
+	if (api_pack_quota_outline(object, why, &facts, err) < 0)
+		return -1;
+	return cluster_apply_quota(caches->options.cluster, &facts, err);
+}
+
+static int outline_tenant(struct caches *caches, const void *object, const char *why,
+			  struct arena *arena UNUSED, struct error *err)
+{
+	struct tenant_facts facts;
+
+	if (api_pack_tenant_outline(object, why, &facts, err) < 0)
+		return -1;
+	return cluster_apply_tenant(caches->options.cluster, &facts, err);
+}
+
+/* Of kinds without one, what is not known yet stays so: nobody is charged less for it. */
+static const outline_fn outlines[CLUSTER_KIND_COUNT] = {
+	[CLUSTER_PODS] = outline_pod,       [CLUSTER_CLAIMS] = outline_claim,
+	[CLUSTER_QUOTAS] = outline_quota,   [CLUSTER_NAMESPACES] = outline_namespace,
+	[CLUSTER_TENANTS] = outline_tenant,
+};
+
 static const struct watched {
 	const struct api_type *type;
 	apply_fn apply;
@@ -195,6 +254,24 @@ static int on_apply(void *context, const void *object, struct arena *arena, stru
 	const struct wire_object *any = object;
 	int r = watched[cache->kind].apply(cache->caches, object, arena, err);
 
+	note_seen(cache, &any->meta);
+	touched(cache->caches);
+	return r;
+}
+
+/* A pod's outline is of use also where the pod is known: it may be over. */
+static int on_outline(void *context, const void *object, const char *why, struct arena *arena,
+		      struct error *err)
+{
+	struct cache *cache = context;
+	const struct wire_object *any = object;
+	outline_fn outline = outlines[cache->kind];
+	bool known = cluster_keep(cache->caches->options.cluster, cache->kind, any->meta.namespace,
+				  any->meta.name);
+	int r = 0;
+
+	if (outline && (!known || cache->kind == CLUSTER_PODS))
+		r = outline(cache->caches, object, why, arena, err);
 	note_seen(cache, &any->meta);
 	touched(cache->caches);
 	return r;
@@ -269,6 +346,7 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 							       .end_replace = on_end,
 							       .abort_replace = on_abort,
 							       .apply = on_apply,
+							       .outline = on_outline,
 							       .remove = on_remove,
 							       .synced = on_synced,
 							       .context = cache},

@@ -77,7 +77,7 @@ static const struct kind_family {
 	{"gpuqos_watch_restarts_total", "counter", "Watches and lists begun again.",
 	 watch_restarts},
 	{"gpuqos_watch_relists_total", "counter", "Full states read again.", watch_relists},
-	{"gpuqos_watch_unreadable_total", "counter", "Objects that could not be used.",
+	{"gpuqos_watch_unreadable_total", "counter", "Objects that could not be read whole.",
 	 watch_unreadable},
 	{"gpuqos_cache_objects", "gauge", "Objects held.", cache_objects},
 	{"gpuqos_cache_bytes", "gauge",

@@ -25,7 +25,7 @@ struct namespace_facts {
 	bool terminating;
 	struct str tenant;          /* value of our label gpuqos.io/tenant; empty for none */
 	const struct label *labels; /* all of them, in any order, each key once */
-	size_t n_labels;            /* at most LIMIT_LABELS_PER_OBJECT */
+	size_t n_labels;
 };
 
 struct quota_facts {

@@ -29,6 +29,12 @@ struct device_ask {
 	int64_t devices;     /* 0 without a device */
 };
 
+/*
+ * The resource of asks that cannot be told apart: of a pod that cannot be read, or that names more
+ * than it may. No node offers it, so that nothing prices it.
+ */
+#define DEVICE_UNREADABLE "gpuqos.io/unreadable"
+
 /* For qsort(): by resource, then by device. */
 int device_ask_compare(const void *a, const void *b);
 
@@ -66,6 +72,9 @@ struct pod_facts {
 					 lives: by its RuntimeClass or by annotation */
 	size_t n_own;
 	bool annotated; /* some of what it asks for is in annotations, which may be edited */
+	/* What it asks for could not be read: it holds what it was seen to hold before, else @own
+	 * says that it is not known. */
+	bool unreadable;
 };
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "quota/charge.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -29,18 +30,47 @@ struct request {
 	size_t len, max;
 };
 
-/* NULL when there are too many. */
-static struct tally *tally_of(struct request *request, const struct device_ask *ask)
+static struct tally *tally_find(struct request *request, struct str resource, struct str device)
 {
 	for (size_t i = 0; i < request->len; i++)
-		if (str_equal(request->tallies[i].resource, ask->resource) &&
-		    str_equal(request->tallies[i].device, ask->device))
+		if (str_equal(request->tallies[i].resource, resource) &&
+		    str_equal(request->tallies[i].device, device))
 			return &request->tallies[i];
+	return NULL;
+}
+
+/* What there is no room for, and the last of what there was: units of who knows what. */
+static struct tally *tally_beyond(struct request *request)
+{
+	const struct str unreadable = STR(DEVICE_UNREADABLE);
+	struct tally *tally = tally_find(request, unreadable, STR_NONE);
+
+	if (tally)
+		return tally;
+	tally = &request->tallies[request->len - 1];
+	tally->resource = unreadable;
+	tally->device = STR_NONE;
+	tally->devices = (struct sums){0};
+	return tally;
+}
+
+static struct tally *tally_of(struct request *request, const struct device_ask *ask)
+{
+	struct tally *tally = tally_find(request, ask->resource, ask->device);
+
+	if (tally)
+		return tally;
 	if (request->len == request->max)
-		return NULL;
-	request->tallies[request->len] =
-		(struct tally){.resource = ask->resource, .device = ask->device};
-	return &request->tallies[request->len++];
+		return tally_beyond(request);
+	tally = &request->tallies[request->len++];
+	*tally = (struct tally){.resource = ask->resource, .device = ask->device};
+	return tally;
+}
+
+/* Units that are not told apart are of no cards. */
+static int64_t devices_of(const struct tally *tally, const struct device_ask *ask)
+{
+	return str_empty(tally->device) ? 0 : ask->devices;
 }
 
 static void add_container(struct sums *sums, enum container_kind kind, int64_t amount)
@@ -67,17 +97,8 @@ static int64_t total(const struct sums *sums)
 	return saturating_add(MAX(running, sums->init_peak), sums->overhead);
 }
 
-static int too_many(struct error *err)
+static void add_containers(struct request *request, const struct pod_facts *pod)
 {
-	return error_set(err, ERROR_LIMIT, "the pod asks for more than %d GPU resources",
-			 LIMIT_RESOURCES_PER_POD);
-}
-
-static int add_containers(struct request *request, const struct pod_facts *pod, struct error *err)
-{
-	if (pod->n_containers > LIMIT_CONTAINERS_PER_POD)
-		return error_set(err, ERROR_LIMIT, "the pod has more than %d containers",
-				 LIMIT_CONTAINERS_PER_POD);
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct container_facts *container = &pod->containers[i];
 
@@ -88,16 +109,13 @@ static int add_containers(struct request *request, const struct pod_facts *pod, 
 			if (ask->count <= 0)
 				continue;
 			tally = tally_of(request, ask);
-			if (!tally)
-				return too_many(err);
 			add_container(&tally->counts, container->kind, ask->count);
-			add_container(&tally->devices, container->kind, ask->devices);
+			add_container(&tally->devices, container->kind, devices_of(tally, ask));
 		}
 	}
-	return 0;
 }
 
-static int add_own(struct request *request, const struct pod_facts *pod, struct error *err)
+static void add_own(struct request *request, const struct pod_facts *pod)
 {
 	for (size_t i = 0; i < pod->n_own; i++) {
 		const struct device_ask *ask = &pod->own[i];
@@ -106,30 +124,26 @@ static int add_own(struct request *request, const struct pod_facts *pod, struct 
 		if (ask->count <= 0)
 			continue;
 		tally = tally_of(request, ask);
-		if (!tally)
-			return too_many(err);
 		tally->counts.overhead = saturating_add(tally->counts.overhead, ask->count);
 		tally->devices.overhead =
-			saturating_add(tally->devices.overhead, MAX(ask->devices, 0));
+			saturating_add(tally->devices.overhead, MAX(devices_of(tally, ask), 0));
 	}
-	return 0;
 }
 
-int quota_pod_request(const struct pod_facts *pod, struct device_ask *ret_rows, size_t max,
-		      size_t *ret_len, struct error *err)
+size_t quota_pod_request(const struct pod_facts *pod, struct device_ask *ret_rows, size_t max)
 {
 	struct request request;
 
+	assert(max > 0);
 	request.len = 0;
 	request.max = MIN(max, (size_t)LIMIT_RESOURCES_PER_POD);
-	if (add_containers(&request, pod, err) < 0 || add_own(&request, pod, err) < 0)
-		return -1;
+	add_containers(&request, pod);
+	add_own(&request, pod);
 	for (size_t i = 0; i < request.len; i++)
 		ret_rows[i] = (struct device_ask){
 			request.tallies[i].resource, total(&request.tallies[i].counts),
 			request.tallies[i].device, total(&request.tallies[i].devices)};
 	if (request.len > 1)
 		qsort(ret_rows, request.len, sizeof(*ret_rows), device_ask_compare);
-	*ret_len = request.len;
-	return 0;
+	return request.len;
 }

@@ -2,7 +2,6 @@
 #ifndef GPUQOS_QUOTA_CHARGE_H
 #define GPUQOS_QUOTA_CHARGE_H
 
-#include "base/error.h"
 #include "model/pod.h"
 
 /*
@@ -15,11 +14,11 @@
  *
  * so that our count is the one that ResourceQuota and the scheduler use. Sums saturate.
  *
- * Writes at most @max rows, sorted by device_ask_compare(), each pair once and only where the sum
- * of counts is above 0. LIMIT when the pod names more pairs than @max or LIMIT_RESOURCES_PER_POD,
- * or has more containers than LIMIT_CONTAINERS_PER_POD. Row names are borrowed from @pod.
+ * Writes at most @max rows, at least 1 and no more than LIMIT_RESOURCES_PER_POD, sorted by
+ * device_ask_compare(), each pair once and only where the sum of counts is above 0; returns how
+ * many. Of more pairs than that the first count as they are, and the others together as units of
+ * DEVICE_UNREADABLE: a pod is never too large to be charged. Row names are borrowed from @pod.
  */
-int quota_pod_request(const struct pod_facts *pod, struct device_ask *ret_rows, size_t max,
-		      size_t *ret_len, struct error *err);
+size_t quota_pod_request(const struct pod_facts *pod, struct device_ask *ret_rows, size_t max);
 
 #endif

@@ -66,32 +66,66 @@ static void apply_effect(struct reflector *reflector, enum watch_effect effect)
 }
 
 /* An object that cannot be read is counted and named; the others must not suffer for it. */
-static void unreadable(struct reflector *reflector, struct api_bytes object,
-		       const struct error *err)
+static void note_unreadable(struct reflector *reflector, struct api_bytes object,
+			    const struct error *err)
 {
 	struct api_identity id = {0};
 
 	reflector->unreadable++;
 	api_identity_read(object, &reflector->arena, &id, NULL);
-	log_warning(reflector->options.log, "object cannot be used and is left out",
+	log_warning(reflector->options.log, "object cannot be read whole: it counts as unknown",
 		    LOG_CSTR("kind", reflector->options.type->kind),
 		    LOG_STR("namespace", id.namespace), LOG_STR("name", id.name),
 		    LOG_CSTR("error", err->message));
 }
 
-static void to_sink(struct reflector *reflector, struct api_bytes object, bool removed)
+/* Only what the outline has is set. */
+static int read_outline(struct reflector *reflector, const struct schema *outline,
+			struct api_bytes object, struct error *err)
+{
+	arena_reset(&reflector->arena);
+	memset(reflector->object, 0, reflector->options.type->schema->size);
+	return api_decode(outline, object, &reflector->arena, reflector->object, err);
+}
+
+static void keep_outline(struct reflector *reflector, struct api_bytes object,
+			 const struct error *why)
+{
+	const struct reflector_sink *sink = &reflector->options.sink;
+	struct error err = {0};
+
+	note_unreadable(reflector, object, why);
+	if (!sink->outline)
+		return;
+	if (read_outline(reflector, reflector->options.type->outline, object, &err) < 0 ||
+	    sink->outline(sink->context, reflector->object, why->message, &reflector->arena, &err) <
+		    0)
+		log_warning(reflector->options.log, "object is left out",
+			    LOG_CSTR("kind", reflector->options.type->kind),
+			    LOG_CSTR("error", err.message));
+}
+
+static void applied(struct reflector *reflector, struct api_bytes object)
 {
 	const struct reflector_sink *sink = &reflector->options.sink;
 	const struct schema *schema = reflector->options.type->schema;
 	struct error err = {0};
-	int r;
 
-	r = api_decode(schema, object, &reflector->arena, reflector->object, &err);
-	if (r == 0)
-		r = (removed ? sink->remove : sink->apply)(sink->context, reflector->object,
-							   &reflector->arena, &err);
-	if (r < 0)
-		unreadable(reflector, object, &err);
+	if (api_decode(schema, object, &reflector->arena, reflector->object, &err) < 0 ||
+	    sink->apply(sink->context, reflector->object, &reflector->arena, &err) < 0)
+		keep_outline(reflector, object, &err);
+	else
+		reflector->objects++;
+}
+
+static void removed(struct reflector *reflector, struct api_bytes object)
+{
+	const struct reflector_sink *sink = &reflector->options.sink;
+	struct error err = {0};
+
+	if (read_outline(reflector, &wire_outline_schema, object, &err) < 0 ||
+	    sink->remove(sink->context, reflector->object, &reflector->arena, &err) < 0)
+		note_unreadable(reflector, object, &err);
 	else
 		reflector->objects++;
 }
@@ -156,7 +190,7 @@ static int on_event(struct reflector *reflector, const struct api_event *event, 
 		return supersede(reflector, &step, err);
 	reflector->last_error.kind = ERROR_NONE;
 	if (event->type != API_EVENT_BOOKMARK)
-		to_sink(reflector, event->object, event->type == API_EVENT_DELETED);
+		(event->type == API_EVENT_DELETED ? removed : applied)(reflector, event->object);
 	apply_effect(reflector, step.effect);
 	return 0;
 }
@@ -189,7 +223,7 @@ static int on_part(void *context, enum frame_part part, struct str text, bool pr
 	if (part == FRAME_LIST_META)
 		return on_list_meta(reflector, bytes, err);
 	if (reflector->action == WATCH_LIST_PAGE) {
-		to_sink(reflector, bytes, false);
+		applied(reflector, bytes);
 		return 0;
 	}
 	if (api_event_open(bytes, &reflector->arena, &event, err) < 0)

@@ -15,8 +15,14 @@ struct reflector_sink {
 	void (*end_replace)(void *context);
 	void (*abort_replace)(void *context);
 	/* @object: the type's wire struct, borrowed for the call, as is @arena. An error is counted
-	 * and logged by name; the watch goes on. */
+	 * and logged by name, and the watch goes on. */
 	int (*apply)(void *context, const void *object, struct arena *arena, struct error *err);
+	/* Instead, where the object cannot be decoded, or apply refused it, @why: it exists, and so
+	 * it must not count as gone. Of @object what the outline of its type has (api/type.h). May
+	 * be NULL. */
+	int (*outline)(void *context, const void *object, const char *why, struct arena *arena,
+		       struct error *err);
+	/* Of @object the plain metadata alone: no object is too large to go. */
 	int (*remove)(void *context, const void *object, struct arena *arena, struct error *err);
 	/* A full state is complete for the first time. May be NULL. */
 	void (*synced)(void *context);

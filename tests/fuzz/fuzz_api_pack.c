@@ -57,9 +57,11 @@ static void pack_pod(const union any_object *object, struct arena *arena, struct
 	struct pod_facts facts;
 	size_t i;
 
+	if (api_pack_pod_outline(&object->pod, &facts, err) == 0)
+		check(facts.unreadable && facts.n_own == 1 && facts.node.len <= LIMIT_NAME);
 	if (api_pack_pod(&object->pod, NULL, arena, &facts, err) < 0)
 		return;
-	check(facts.n_containers <= LIMIT_CONTAINERS_PER_POD && facts.product.len <= LIMIT_NAME);
+	check(!facts.unreadable && facts.product.len <= LIMIT_NAME);
 	check_asks(facts.own, facts.n_own);
 	for (i = 0; i < facts.n_containers; i++)
 		check_asks(facts.containers[i].asks, facts.containers[i].n_asks);
@@ -89,10 +91,9 @@ static void pack_namespace(const union any_object *object, struct arena *arena, 
 	if (api_pack_namespace(&object->namespace, arena, &facts, err) < 0)
 		return;
 	check(!str_empty(facts.name) && !str_empty(facts.uid));
-	check(facts.n_labels <= LIMIT_LABELS_PER_OBJECT);
 	for (i = 0; i < facts.n_labels; i++)
-		check(facts.labels[i].key.len + facts.labels[i].value.len <=
-		      2 * LIMIT_INTERNED_STRING);
+		check(facts.labels[i].key.len <= LIMIT_LABEL_KEY &&
+		      facts.labels[i].value.len <= LIMIT_LABEL_VALUE);
 }
 
 static void pack_resource_quota(const union any_object *object, struct arena *arena,

@@ -531,9 +531,29 @@ static void what_is_too_much_is_refused(void **state)
 	assert_too_many(&f, &wire_claim_schema, &claim, "has more than 256 users");
 }
 
+static void an_outline_asks_for_the_most_of_no_class(void **state)
+{
+	struct wire_object wire = {
+		.meta = {.name = STR("c"), .namespace = STR("n"), .uid = STR("u")}};
+	struct claim_facts facts;
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(api_pack_claim_outline(&wire, &facts, &err), 0);
+	assert_true(str_equal(facts.name, STR("c")));
+	assert_false(facts.allocated);
+	assert_int_equal(facts.n_requests, 1);
+	assert_int_equal(facts.requests[0].choices[0].count, LIMIT_CLAIM_DEVICES);
+	assert_true(str_empty(facts.requests[0].choices[0].class));
+	wire.meta.uid = STR_NONE;
+	assert_int_equal(api_pack_claim_outline(&wire, &facts, &err), -1);
+	assert_string_equal(err.message, "ResourceClaim n/c: has no uid");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_outline_asks_for_the_most_of_no_class),
 		cmocka_unit_test(recorded_objects_are_read_for_what_they_are),
 		cmocka_unit_test(protobuf_says_the_same_as_json),
 		cmocka_unit_test(a_claim_tells_whose_it_is),

@@ -76,10 +76,11 @@ static void labels_are_read_and_one_names_the_tenant(void **state)
 	assert_int_equal(facts.n_labels, 0);
 }
 
-static void more_labels_than_kept_are_refused(void **state)
+/* As many as etcd lets one object have, and more; what no label can be is none. */
+static void no_labels_are_too_many(void **state)
 {
-	static struct wire_pair pairs[LIMIT_LABELS_PER_OBJECT + 1];
-	static char text[LIMIT_INTERNED_STRING + 1];
+	static struct wire_pair pairs[200000];
+	static char text[LIMIT_LABEL_KEY + 1];
 	struct arena arena CLEANUP(arena_clear);
 	struct wire_namespace wire = {0};
 	struct namespace_facts facts;
@@ -92,16 +93,33 @@ static void more_labels_than_kept_are_refused(void **state)
 		pairs[i].key = STR("k");
 	wire.meta.name = STR("a");
 	wire.meta.uid = STR("u");
-	wire.meta.labels = (struct wire_list){pairs, LIMIT_LABELS_PER_OBJECT};
+	wire.meta.labels = (struct wire_list){pairs, ARRAY_SIZE(pairs)};
 	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), 0);
-	wire.meta.labels.len++;
-	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), -1);
-	assert_int_equal(err.kind, ERROR_LIMIT);
-	assert_string_equal(err.message, "Namespace a: has more than 512 labels");
-	wire.meta.labels.len = 1;
-	pairs[0].value = (struct str){text, sizeof(text)};
-	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), -1);
-	assert_int_equal(err.kind, ERROR_LIMIT);
+	assert_int_equal(facts.n_labels, ARRAY_SIZE(pairs));
+	wire.meta.labels.len = 3;
+	pairs[0].value = (struct str){text, LIMIT_LABEL_VALUE + 1};
+	pairs[1].key = (struct str){text, sizeof(text)};
+	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), 0);
+	assert_int_equal(facts.n_labels, 1);
+}
+
+static void the_outline_has_our_own_labels(void **state)
+{
+	struct arena arena CLEANUP(arena_clear);
+	struct namespace_facts facts;
+	struct wire_namespace wire;
+	struct error err = {0};
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	sample_decode(&wire_namespace_outline_schema,
+		      "{'metadata':{'name':'a','uid':'u','labels':{'team':7,"
+		      "'gpuqos.io/tenant':'acme','gpuqos.io/managed':'true'}}}",
+		      &arena, &wire);
+	assert_int_equal(api_pack_namespace(&wire, &arena, &facts, &err), 0);
+	assert_true(facts.managed);
+	assert_true(str_equal(facts.tenant, STR("acme")));
+	assert_int_equal(facts.n_labels, 2);
 }
 
 int main(void)
@@ -109,7 +127,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(namespaces_are_managed_by_their_label),
 		cmocka_unit_test(labels_are_read_and_one_names_the_tenant),
-		cmocka_unit_test(more_labels_than_kept_are_refused),
+		cmocka_unit_test(no_labels_are_too_many),
+		cmocka_unit_test(the_outline_has_our_own_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

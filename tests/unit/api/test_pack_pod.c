@@ -234,17 +234,12 @@ static void phases_and_places_are_read(void **state)
 	assert_true(str_equal(facts.product, STR("N")));
 }
 
-static void refuses_with_the_pod_s_name(void **state)
+static void what_is_no_number_is_a_unit_that_cannot_be_read(void **state)
 {
-	static const struct {
-		const char *rest, *message;
-	} cases[] = {
-		{ONE("'requests':{'nvidia.com/gpu':'two'}"),
-		 "Pod n/p: container c: nvidia.com/gpu: \"two\" is no amount"},
-		{ONE("'requests':{'nvidia.com/gpu':'-1'}"),
-		 "Pod n/p: container c: nvidia.com/gpu: \"-1\" is no amount"},
-		{"'spec':{'overhead':{'nvidia.com/gpu':'8Ei'}}",
-		 "Pod n/p: overhead: nvidia.com/gpu: \"8Ei\" is no amount"},
+	static const char *const cases[] = {
+		ONE("'requests':{'nvidia.com/gpu':'two','amd.com/gpu':2}"),
+		ONE("'requests':{'nvidia.com/gpu':'-1','amd.com/gpu':2}"),
+		ONE("'limits':{'amd.com/gpu':2,'nvidia.com/gpu':'8Ei'}"),
 	};
 	struct arena arena CLEANUP(arena_clear);
 	struct pod_facts facts;
@@ -255,37 +250,100 @@ static void refuses_with_the_pod_s_name(void **state)
 	(void)state;
 	arena_init(&arena, LIMIT_DECODE_ARENA);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(pack(cases[i].rest, &arena, &facts, &err), -1);
-		assert_string_equal(err.message, cases[i].message);
+		assert_int_equal(pack(cases[i], &arena, &facts, &err), 0);
+		assert_int_equal(facts.containers[0].n_asks, 2);
+		assert_true(str_equal(facts.containers[0].asks[0].resource, STR("amd.com/gpu")));
+		assert_int_equal(facts.containers[0].asks[0].count, 2);
+		assert_true(
+			str_equal(facts.containers[0].asks[1].resource, STR(DEVICE_UNREADABLE)));
+		assert_int_equal(facts.containers[0].asks[1].count, 1);
 	}
+	assert_int_equal(pack("'spec':{'overhead':{'nvidia.com/gpu':'8Ei'}}", &arena, &facts, &err),
+			 0);
+	assert_int_equal(facts.n_own, 1);
 	sample_decode(&wire_pod_schema, "{'metadata':{'uid':'u'}}", &arena, &wire);
 	assert_int_equal(api_pack_pod(&wire, NULL, &arena, &facts, &err), -1);
 	assert_string_equal(err.message, "Pod : has no name");
 }
 
-/* A container that asks for @count resources, and for @zeros others 0 times, which come first. */
-static int pack_resources(size_t zeros, size_t count)
+/* Names in one container, by their numbers. */
+struct names {
+	const char *prefix;
+	size_t zeros, count; /* asked for 0 times, which come first, and once */
+};
+
+static struct container_facts pack_names(const struct names *names, size_t n, struct arena *arena)
 {
-	struct arena arena CLEANUP(arena_clear);
 	struct buf rest CLEANUP(buf_clear);
 	struct pod_facts facts;
 	struct error err = {0};
-	size_t i;
-	int rc;
+	const char *comma = "";
 
-	arena_init(&arena, LIMIT_DECODE_ARENA);
 	buf_init(&rest, LIMIT_WATCH_FRAME);
 	buf_add_cstr(&rest, "'spec':{'containers':[{'resources':{'limits':{");
-	for (i = 0; i < zeros + count; i++)
-		buf_printf(&rest, "%s'nvidia.com/mig-%zu':'%d'", i ? "," : "", i, i >= zeros);
+	for (size_t k = 0; k < n; k++) {
+		for (size_t i = 0; i < names[k].zeros + names[k].count; i++) {
+			buf_printf(&rest, "%s'%s%zu':'%d'", comma, names[k].prefix, i,
+				   i >= names[k].zeros);
+			comma = ",";
+		}
+	}
 	buf_add_cstr(&rest, "}}}]}");
-	rc = pack(rest.data, &arena, &facts, &err);
-	if (rc < 0)
-		assert_int_equal(err.kind, ERROR_LIMIT);
-	return rc;
+	assert_int_equal(pack(rest.data, arena, &facts, &err), 0);
+	return facts.containers[0];
 }
 
-static void refuses_what_is_larger_than_it_keeps(void **state)
+static int64_t asked(const struct container_facts *container, struct str resource)
+{
+	for (size_t i = 0; i < container->n_asks; i++)
+		if (str_equal(container->asks[i].resource, resource))
+			return container->asks[i].count;
+	return 0;
+}
+
+/* Else a pod could hide from the ledger behind them. */
+static void no_names_are_too_many(void **state)
+{
+	static const struct {
+		struct names names[2];
+		size_t asks;
+		int64_t unreadable;
+	} cases[] = {
+		{{{"nvidia.com/mig-", 0, LIMIT_RESOURCES_PER_POD}}, LIMIT_RESOURCES_PER_POD, 0},
+		{{{"nvidia.com/mig-", 0, LIMIT_RESOURCES_PER_POD + 3}},
+		 LIMIT_RESOURCES_PER_POD + 1,
+		 3},
+		{{{"nvidia.com/mig-", 3000, LIMIT_RESOURCES_PER_POD}}, LIMIT_RESOURCES_PER_POD, 0},
+		{{{"koordinator.sh/gpu-x", 0, 3000}, {"nvidia.com/mig-", 0, 2}}, 3, 0},
+		{{{"volcano.sh/vgpu-x", 0, 3000}, {"nvidia.com/mig-", 0, 2}}, 3, 0},
+	};
+	struct arena arena CLEANUP(arena_clear);
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct container_facts container = pack_names(cases[i].names, 2, &arena);
+
+		assert_int_equal(container.n_asks, cases[i].asks);
+		assert_int_equal(asked(&container, STR(DEVICE_UNREADABLE)), cases[i].unreadable);
+	}
+}
+
+/* Names that a way of asking does not know are beside it, and cost what it costs. */
+static void unknown_names_ask_in_their_source_s_way(void **state)
+{
+	const struct names koordinator[] = {{"koordinator.sh/gpu-x", 0, 69}, {"a/b", 0, 0}};
+	struct arena arena CLEANUP(arena_clear);
+	struct container_facts container;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	container = pack_names(koordinator, 2, &arena);
+	assert_int_equal(container.n_asks, 1);
+	assert_int_equal(asked(&container, STR("koordinator.sh/gpu-memory-ratio")), 100);
+}
+
+static void refuses_names_that_are_none(void **state)
 {
 	struct wire_pod wire = {0};
 	struct pod_facts facts;
@@ -293,41 +351,43 @@ static void refuses_what_is_larger_than_it_keeps(void **state)
 	char name[LIMIT_NAME + 1];
 
 	(void)state;
-	assert_int_equal(pack_resources(0, LIMIT_RESOURCES_PER_POD), 0);
-	assert_int_equal(pack_resources(0, LIMIT_RESOURCES_PER_POD + 1), -1);
-	/* Else a pod could hide from the ledger behind names that it asks nothing of. */
-	assert_int_equal(pack_resources(2 * LIMIT_RESOURCE_NAMES, LIMIT_RESOURCES_PER_POD), 0);
 	memset(name, 'x', sizeof(name));
 	wire.meta.name = STR("p");
 	wire.meta.uid = STR("u");
 	wire.spec.node_name = (struct str){name, sizeof(name)};
 	assert_int_equal(api_pack_pod(&wire, NULL, &(struct arena){0}, &facts, &err), -1);
 	assert_int_equal(err.kind, ERROR_LIMIT);
+	assert_int_equal(api_pack_pod_outline(&wire, &facts, &err), -1);
 	wire.spec.node_name = STR_NONE;
 	wire.meta.name = (struct str){name, sizeof(name)};
 	assert_int_equal(api_pack_pod(&wire, NULL, &(struct arena){0}, &facts, &err), -1);
 	assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
-static void more_containers_than_kept_are_refused(void **state)
+static void an_outline_says_who_and_where_and_that_no_more_is_known(void **state)
 {
-	static struct wire_container containers[LIMIT_CONTAINERS_PER_POD + 1];
 	struct arena arena CLEANUP(arena_clear);
-	struct wire_pod wire = {0};
 	struct pod_facts facts;
+	struct wire_pod wire;
 	struct error err = {0};
 
 	(void)state;
 	arena_init(&arena, LIMIT_DECODE_ARENA);
-	wire.meta.name = STR("p");
-	wire.meta.uid = STR("u");
-	wire.spec.containers = (struct wire_list){containers, LIMIT_CONTAINERS_PER_POD - 1};
-	wire.spec.init_containers = (struct wire_list){containers, 1};
-	assert_int_equal(api_pack_pod(&wire, NULL, &arena, &facts, &err), 0);
-	assert_int_equal(facts.n_containers, LIMIT_CONTAINERS_PER_POD);
-	wire.spec.init_containers.len = 2;
-	assert_int_equal(api_pack_pod(&wire, NULL, &arena, &facts, &err), -1);
-	assert_int_equal(err.kind, ERROR_LIMIT);
+	sample_decode(&wire_pod_outline_schema,
+		      "{'metadata':{'name':'p','namespace':'n','uid':'u','resourceVersion':'7',"
+		      "'labels':7,'annotations':'odd'},'spec':{'nodeName':'m','containers':1},"
+		      "'status':{'phase':'Failed'}}",
+		      &arena, &wire);
+	assert_int_equal(api_pack_pod_outline(&wire, &facts, &err), 0);
+	assert_true(str_equal(facts.namespace, STR("n")));
+	assert_true(str_equal(facts.name, STR("p")));
+	assert_true(str_equal(facts.node, STR("m")));
+	assert_int_equal(facts.resource_version, 7);
+	assert_int_equal(facts.phase, POD_FAILED);
+	assert_true(facts.unreadable);
+	assert_int_equal(facts.n_own, 1);
+	assert_true(str_equal(facts.own[0].resource, STR(DEVICE_UNREADABLE)));
+	assert_int_equal(facts.own[0].count, 1);
 }
 
 static void versions_are_numbers_or_nothing(void **state)
@@ -347,9 +407,11 @@ int main(void)
 		cmocka_unit_test(recorded_pods_have_their_owners),
 		cmocka_unit_test(containers_ask_by_requests_then_limits),
 		cmocka_unit_test(phases_and_places_are_read),
-		cmocka_unit_test(refuses_with_the_pod_s_name),
-		cmocka_unit_test(refuses_what_is_larger_than_it_keeps),
-		cmocka_unit_test(more_containers_than_kept_are_refused),
+		cmocka_unit_test(what_is_no_number_is_a_unit_that_cannot_be_read),
+		cmocka_unit_test(no_names_are_too_many),
+		cmocka_unit_test(unknown_names_ask_in_their_source_s_way),
+		cmocka_unit_test(refuses_names_that_are_none),
+		cmocka_unit_test(an_outline_says_who_and_where_and_that_no_more_is_known),
 		cmocka_unit_test(versions_are_numbers_or_nothing),
 	};
 

@@ -517,9 +517,27 @@ static void a_quota_without_uid_is_an_error(void **state)
 	assert_string_equal(err.message, "GpuMemoryQuota n/q: has no uid");
 }
 
+static void an_outline_is_invalid_and_says_why(void **state)
+{
+	struct wire_object wire = {.meta = {.name = STR("q"), .uid = STR("u"), .creation_us = 7}};
+	struct quota_facts facts;
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(api_pack_quota_outline(&wire, "it is odd", &facts, &err), 0);
+	assert_true(str_equal(facts.name, STR("q")));
+	assert_int_equal(facts.created_us, 7);
+	assert_string_equal(facts.invalid, "it is odd");
+	assert_false(facts.has_status);
+	wire.meta.name = STR_NONE;
+	assert_int_equal(api_pack_quota_outline(&wire, "it is odd", &facts, &err), -1);
+	assert_string_equal(err.message, "GpuMemoryQuota : has no name");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_outline_is_invalid_and_says_why),
 		cmocka_unit_test(a_spec_is_read_whole),
 		cmocka_unit_test(what_is_left_out_is_no_limit),
 		cmocka_unit_test(an_unusable_spec_says_why),

@@ -263,20 +263,52 @@ static void test_an_older_version_is_ignored(void **state)
 
 static void test_unreadable_ones_stay_as_they_were(void **state)
 {
+	static char text[LIMIT_NAME + 1];
 	struct cluster *c = *state;
-	static struct label many[LIMIT_LABELS_PER_OBJECT + 1];
-	struct namespace_facts facts = {.name = STR("a"), .uid = STR("a"), .labels = many};
+	struct namespace_facts facts = {
+		.name = STR("a"), .uid = STR("a"), .tenant = {text, sizeof(text)}};
 	struct cluster_stats stats;
 
 	tell_namespace(c, "a", &ml);
 	tell_tenant(c, "t", 1, &is_ml);
-	facts.n_labels = ARRAY_SIZE(many);
 	cluster_begin_replace(c, CLUSTER_NAMESPACES);
 	assert_int_equal(cluster_apply_namespace(c, &facts, NULL), -1);
 	cluster_end_replace(c, CLUSTER_NAMESPACES);
 	assert_tenant(c, "a", "t");
 	cluster_stats(c, &stats);
 	assert_int_equal(stats.unreadable[CLUSTER_NAMESPACES], 1);
+	cluster_begin_replace(c, CLUSTER_NAMESPACES);
+	cluster_begin_replace(c, CLUSTER_TENANTS);
+	assert_true(cluster_keep(c, CLUSTER_NAMESPACES, STR_NONE, STR("a")));
+	assert_true(cluster_keep(c, CLUSTER_TENANTS, STR_NONE, STR("t")));
+	assert_false(cluster_keep(c, CLUSTER_NAMESPACES, STR_NONE, STR("b")));
+	assert_false(cluster_keep(c, CLUSTER_TENANTS, STR_NONE, STR("u")));
+	cluster_end_replace(c, CLUSTER_TENANTS);
+	cluster_end_replace(c, CLUSTER_NAMESPACES);
+	assert_tenant(c, "a", "t");
+}
+
+/* What selectors do not ask for costs no more than being kept. */
+static void test_a_namespace_may_have_any_number_of_labels(void **state)
+{
+	static struct label many[50001];
+	static char keys[ARRAY_SIZE(many)][8];
+	struct cluster *c = *state;
+	struct namespace_facts facts = {.name = STR("a"), .uid = STR("a"), .labels = many};
+
+	for (size_t i = 1; i < ARRAY_SIZE(many); i++) {
+		snprintf(keys[i], sizeof(keys[i]), "k%zu", i);
+		many[i] = (struct label){str_from(keys[i]), STR("v")};
+	}
+	many[0] = ml;
+	facts.n_labels = ARRAY_SIZE(many);
+	tell_tenant(c, "t", 1, &is_ml);
+	assert_int_equal(cluster_apply_namespace(c, &facts, NULL), 0);
+	assert_tenant(c, "a", "t");
+	facts.labels = many + 1;
+	facts.n_labels--;
+	assert_int_equal(cluster_apply_namespace(c, &facts, NULL), 0);
+	assert_tenant(c, "a", NULL);
 }
 
 static void test_there_is_room_for_so_many(void **state)
@@ -319,6 +351,7 @@ int main(void)
 		CASE(an_older_version_is_ignored),
 		CASE(there_is_room_for_so_many),
 		CASE(unreadable_ones_stay_as_they_were),
+		CASE(a_namespace_may_have_any_number_of_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

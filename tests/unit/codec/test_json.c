@@ -333,6 +333,38 @@ static void depth_is_limited(void **state)
 	assert_int_equal(f->err.kind, ERROR_LIMIT);
 }
 
+/* --- maps of which some keys are kept */
+
+static const struct str kept_keys[] = {{"a", 1}, {"b/c", 3}};
+static const struct field_keys kept = {kept_keys, ARRAY_SIZE(kept_keys)};
+
+struct kept_map {
+	uint64_t present;
+	struct wire_list map;
+};
+
+static const struct field kept_fields[] = {
+	FIELD_MAP_OF(struct kept_map, map, "map", 9, &kept),
+};
+static const struct schema kept_schema = SCHEMA("Kept", struct kept_map, kept_fields);
+
+static void other_keys_of_a_map_are_not_looked_at(void **state)
+{
+	struct fixture *f = *state;
+	const struct wire_pair *pairs;
+	struct kept_map map;
+
+	buf_add_cstr(&f->out, "{\"map\":{\"odd\":[{}],\"b/c\":null,");
+	for (size_t i = 0; i <= LIMIT_DECODE_ITEMS; i++)
+		buf_add_cstr(&f->out, "\"k\":0,");
+	buf_add_cstr(&f->out, "\"a\":\"1\"}}");
+	assert_int_equal(json_decode(&kept_schema, buf_str(&f->out), &f->arena, &map, &f->err), 0);
+	assert_int_equal(map.map.len, 1);
+	pairs = map.map.items;
+	assert_true(str_equal(pairs[0].key, STR("a")) && str_equal(pairs[0].value, STR("1")));
+	assert_true(f->arena.used < 1024);
+}
+
 static void length_and_memory_are_limited(void **state)
 {
 	struct fixture *f = *state;
@@ -354,7 +386,7 @@ static void length_and_memory_are_limited(void **state)
 	f->out.len -= 2;
 	buf_add_cstr(&f->out, ",\"\"]}");
 	expect_error(f, "one element too many", buf_str(&f->out), ERROR_LIMIT,
-		     "Sample: strings[65536]: more than 65536 elements");
+		     "Sample: strings[524288]: more than 524288 elements");
 	buf_reset(&f->out);
 	buf_add_cstr(&f->out, "{\"name\":\"");
 	for (i = 0; i <= LIMIT_STRING; i++)
@@ -435,6 +467,7 @@ int main(void)
 		test(base64_has_every_length),
 		test(the_strict_reader_refuses_unknown_keys),
 		test(depth_is_limited),
+		test(other_keys_of_a_map_are_not_looked_at),
 		test(length_and_memory_are_limited),
 		test(no_prefix_of_an_object_is_an_object),
 		test(agrees_with_jansson_on_damaged_documents),

@@ -333,6 +333,54 @@ static void depth_of_skipped_groups_is_limited(void **state)
 		     "Sample: groups nested deeper than 128");
 }
 
+/* --- maps of which some keys are kept */
+
+static const struct str kept_keys[] = {{"a", 1}, {"b/c", 3}};
+static const struct field_keys kept = {kept_keys, ARRAY_SIZE(kept_keys)};
+
+struct kept_map {
+	uint64_t present;
+	struct wire_list map;
+};
+
+static const struct field kept_fields[] = {
+	FIELD_MAP_OF(struct kept_map, map, "map", 9, &kept),
+};
+static const struct schema kept_schema = SCHEMA("Kept", struct kept_map, kept_fields);
+
+static void add_pair(struct buf *out, struct str key, struct str value)
+{
+	struct buf pair CLEANUP(buf_clear);
+
+	buf_init(&pair, 1024);
+	pb_out_bytes(&pair, 1, key);
+	pb_out_bytes(&pair, 2, value);
+	pb_out_bytes(out, 9, buf_str(&pair));
+}
+
+static void other_keys_of_a_map_are_not_looked_at(void **state)
+{
+	struct fixture *f = *state;
+	const struct wire_pair *pairs;
+	struct kept_map map;
+
+	for (size_t i = 0; i <= LIMIT_DECODE_ITEMS; i++)
+		add_pair(&f->out, STR("k"), STR(""));
+	add_pair(&f->out, STR("\xff"), STR("\xfe"));
+	add_pair(&f->out, STR("a"), STR("1"));
+	add_pair(&f->out, STR("b/c"), STR("\xfe"));
+	assert_int_equal(pb_decode(&kept_schema, buf_str(&f->out), &f->arena, &map, &f->err), 0);
+	assert_int_equal(map.map.len, 2);
+	assert_true(wire_has(&map, 0));
+	pairs = map.map.items;
+	assert_true(str_equal(pairs[0].key, STR("a")) && str_equal(pairs[0].value, STR("1")));
+	assert_true(str_equal(pairs[1].key, STR("b/c")) && str_empty(pairs[1].value));
+	assert_true(f->arena.used < 1024);
+	pb_out_bytes(&f->out, 9, STR("\x0a\x05"));
+	assert_int_equal(pb_decode(&kept_schema, buf_str(&f->out), &f->arena, &map, &f->err), -1);
+	assert_int_equal(f->err.kind, ERROR_INVALID);
+}
+
 static void length_of_lists_and_text_is_limited(void **state)
 {
 	struct fixture *f = *state;
@@ -349,7 +397,7 @@ static void length_of_lists_and_text_is_limited(void **state)
 		assert_ptr_equal(strings[i].data, f->out.data + 3 * i + 2);
 	pb_out_bytes(&f->out, 7, STR("x"));
 	expect_error(f, "one element too many", buf_str(&f->out), ERROR_LIMIT,
-		     "Sample: strings[65536]: more than 65536 elements");
+		     "Sample: strings[524288]: more than 524288 elements");
 	buf_reset(&f->out);
 	pb_out_bytes(&f->out, 1, (struct str){text, LIMIT_STRING});
 	decode(f, buf_str(&f->out));
@@ -454,6 +502,7 @@ int main(void)
 		test(names_the_place_of_what_is_malformed),
 		test(depth_is_limited),
 		test(depth_of_skipped_groups_is_limited),
+		test(other_keys_of_a_map_are_not_looked_at),
 		test(length_of_lists_and_text_is_limited),
 		test(memory_is_limited),
 		test(a_cut_anywhere_is_safe),

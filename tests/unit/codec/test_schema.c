@@ -19,6 +19,8 @@ struct thing {
 
 static const struct schema leaf = {"Leaf", NULL, 0, sizeof(uint64_t)};
 
+static const struct field_keys keys = {NULL, 0};
+
 static const struct bad {
 	const char *message; /* a part of it */
 	const struct field *fields;
@@ -39,6 +41,9 @@ static const struct bad {
 	{"is a map of what is no key and value",
 	 TABLE(FIELD_SUB(struct thing, name, "name", 1, FIELD_ENTRIES, &leaf)), 1},
 	{"has a sub-schema", TABLE(FIELD_SUB(struct thing, name, "name", 1, FIELD_STRING, &leaf)),
+	 1},
+	{"has keys and is no map of strings",
+	 TABLE({.name = "keyed", .tag = 1, .offset = 8, .kind = FIELD_QUANTITIES, .keys = &keys}),
 	 1},
 	{"has no valid tag", TABLE(FIELD(struct thing, name, "name", 1u << 29, FIELD_STRING)), 1},
 	{"has no name", TABLE({.tag = 1, .offset = 8, .kind = FIELD_STRING}), 1},

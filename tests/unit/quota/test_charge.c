@@ -94,7 +94,6 @@ static void test_the_formula(void **state)
 		struct device_ask rows[LIMIT_RESOURCES_PER_POD];
 		struct container_facts containers[5];
 		struct pod_facts pod = {.containers = containers, .n_containers = cases[i].n};
-		struct error err;
 		size_t n = 99;
 
 		for (size_t k = 0; k < cases[i].n; k++) {
@@ -105,7 +104,7 @@ static void test_the_formula(void **state)
 		amounts_of(cases[i].overhead, overhead);
 		pod.own = overhead;
 		pod.n_own = 2;
-		assert_int_equal(quota_pod_request(&pod, rows, ARRAY_SIZE(rows), &n, &err), 0);
+		n = quota_pod_request(&pod, rows, ARRAY_SIZE(rows));
 		if (count_of(rows, n, GPU) != cases[i].gpus ||
 		    count_of(rows, n, MIG) != cases[i].migs)
 			fail_msg("%s", cases[i].sentence);
@@ -135,7 +134,7 @@ static void parts_of_cards_are_summed_by_their_device(void **state)
 	size_t n = 0;
 
 	(void)state;
-	assert_int_equal(quota_pod_request(&pod, rows, ARRAY_SIZE(rows), &n, NULL), 0);
+	n = quota_pod_request(&pod, rows, ARRAY_SIZE(rows));
 	assert_int_equal(n, 3);
 	assert_true(str_equal(rows[0].resource, STR("card")) && str_empty(rows[0].device));
 	assert_int_equal(rows[0].count, 2);
@@ -147,35 +146,41 @@ static void parts_of_cards_are_summed_by_their_device(void **state)
 	assert_int_equal(rows[2].devices, 3);
 }
 
-/* A pod of one container that names @n resources. */
-static int request_of(size_t n, size_t max, size_t *ret_len, struct error *err)
+/* A pod of one container that asks for 1 of each of @n resources, and of as many cards. */
+static size_t request_of(size_t n, size_t max, struct device_ask *rows)
 {
-	static char names[LIMIT_RESOURCES_PER_POD + 1];
-	struct device_ask amounts[LIMIT_RESOURCES_PER_POD + 1];
-	struct device_ask rows[LIMIT_RESOURCES_PER_POD + 1];
+	static char names[LIMIT_RESOURCES_PER_POD + 3];
+	struct device_ask amounts[LIMIT_RESOURCES_PER_POD + 3];
 	struct container_facts container = {CONTAINER_NORMAL, amounts, n};
 	struct pod_facts pod = {.containers = &container, .n_containers = 1};
 
 	for (size_t i = 0; i < n; i++) {
-		names[i] = (char)('a' + i);
-		amounts[i] = device_ask_units((struct str){&names[i], 1}, 1);
+		names[i] = (char)('A' + i);
+		amounts[i] = (struct device_ask){{&names[i], 1}, 1, STR("card"), 2};
 	}
-	return quota_pod_request(&pod, rows, max, ret_len, err);
+	return quota_pod_request(&pod, rows, max);
 }
 
-static void test_limits_are_met_with_an_error(void **state)
+static void test_what_has_no_room_counts_as_one_that_cannot_be_read(void **state)
 {
-	struct error err = {0};
-	size_t n = 77;
+	const char *unreadable = DEVICE_UNREADABLE;
+	struct device_ask rows[LIMIT_RESOURCES_PER_POD + 1];
+	size_t n;
 
 	(void)state;
-	assert_int_equal(request_of(3, 2, &n, &err), -1);
-	assert_int_equal(err.kind, ERROR_LIMIT);
-	assert_int_equal(n, 77);
-	assert_int_equal(request_of(LIMIT_RESOURCES_PER_POD, 100, &n, &err), 0);
+	assert_int_equal(request_of(5, 2, rows), 2);
+	assert_true(str_equal(rows[0].resource, STR("A")));
+	assert_int_equal(rows[0].devices, 2);
+	assert_int_equal(count_of(rows, 2, unreadable), 4);
+	assert_true(str_empty(rows[1].device));
+	assert_int_equal(rows[1].devices, 0);
+
+	n = request_of(LIMIT_RESOURCES_PER_POD, 100, rows);
 	assert_int_equal(n, LIMIT_RESOURCES_PER_POD);
-	assert_int_equal(request_of(LIMIT_RESOURCES_PER_POD + 1, 100, &n, &err), -1);
-	assert_int_equal(err.kind, ERROR_LIMIT);
+	assert_int_equal(count_of(rows, n, unreadable), 0);
+	n = request_of(LIMIT_RESOURCES_PER_POD + 3, 100, rows);
+	assert_int_equal(n, LIMIT_RESOURCES_PER_POD);
+	assert_int_equal(count_of(rows, n, unreadable), 4);
 }
 
 int main(void)
@@ -183,7 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_formula),
 		cmocka_unit_test(parts_of_cards_are_summed_by_their_device),
-		cmocka_unit_test(test_limits_are_met_with_an_error),
+		cmocka_unit_test(test_what_has_no_room_counts_as_one_that_cannot_be_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which keys are kept of which map. */
+#include "api/keys.h"
+
+#include "api/type.h"
+#include "base/macros.h"
+
+#define KEY(text)                        \
+	{                                \
+		(text), sizeof(text) - 1 \
+	}
+#define KEYS(list)                       \
+	{                                \
+		(list), ARRAY_SIZE(list) \
+	}
+
+static const struct str pod_labels[] = {KEY(KEY_TEMPLATE_HASH)};
+const struct field_keys keys_pod_labels = KEYS(pod_labels);
+
+static const struct str pod_annotations[] = {
+	KEY(KEY_KAI_FRACTION),   KEY(KEY_KAI_MEMORY),        KEY(KEY_KAI_DEVICES),
+	KEY(KEY_HAMI_ALLOCATED), KEY(KEY_VOLCANO_ALLOCATED), KEY(KEY_KOORDINATOR_ALLOCATED),
+};
+const struct field_keys keys_pod_annotations = KEYS(pod_annotations);
+
+static const struct str node_annotations[] = {KEY(KEY_HAMI_REGISTER), KEY(KEY_VOLCANO_REGISTER)};
+const struct field_keys keys_node_annotations = KEYS(node_annotations);
+
+static const struct str node_selector[] = {KEY(KEY_NVIDIA_PRODUCT), KEY(KEY_AMD_PRODUCT)};
+const struct field_keys keys_node_selector = KEYS(node_selector);
+
+static const struct str claim_annotations[] = {KEY(KEY_EXTENDED_CLAIM)};
+const struct field_keys keys_claim_annotations = KEYS(claim_annotations);
+
+static const struct str bookmark_annotations[] = {KEY(KEY_INITIAL_EVENTS_END)};
+const struct field_keys keys_bookmark_annotations = KEYS(bookmark_annotations);
+
+static const struct str own_labels[] = {KEY(API_LABEL_MANAGED), KEY(API_LABEL_TENANT),
+					KEY(API_LABEL_QUOTA)};
+const struct field_keys keys_own_labels = KEYS(own_labels);
