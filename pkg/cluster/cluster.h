@@ -56,13 +56,10 @@ enum cluster_kind {
 /*
  * What was observed of an object; copied. LIMIT, with the object's name, when it asks for more than
  * base/limits.h allows, INVALID when it has no name; it is then counted as unreadable, and what was
- * known of it before stays as it was: an entry that grew beyond reading does not set its devices
- * free.
+ * known of it before stays as it was: growing beyond reading sets no devices free.
  *
  * Of the quotas of one namespace the LIMIT_QUOTAS_PER_NAMESPACE oldest are kept.
- *
- * @now_us: monotonic, when it was observed: since when a ResourceQuota's status differs from its
- * spec is told by that.
+ * @now_us: monotonic; it tells since when a ResourceQuota's status differs from its spec.
  */
 int cluster_apply_pod(struct cluster *cluster, const struct pod_facts *pod, struct error *err);
 int cluster_apply_node(struct cluster *cluster, const struct node_facts *node, struct error *err);
@@ -86,10 +83,7 @@ int cluster_apply_slice(struct cluster *cluster, const struct slice_facts *facts
 int cluster_apply_class(struct cluster *cluster, const struct class_facts *facts,
 			struct error *err);
 
-/*
- * The object is there and cannot be read: what was known of it stays, and the end of a replace does
- * not drop it. False where nothing was known of it.
- */
+/* It is there and cannot be read: it stays as it was known, and false: it was not. */
 bool cluster_keep(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
 		  struct str name);
 
@@ -99,8 +93,7 @@ void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str 
 
 /*
  * A full state of one kind: begin, apply everything, end (what was not applied is dropped) or abort
- * (nothing is dropped). Until a replace of nodes, slices or classes is over, prices may be those
- * from before it.
+ * (nothing is). Until one of nodes, slices or classes is over, prices may be from before it.
  */
 void cluster_begin_replace(struct cluster *cluster, enum cluster_kind kind);
 void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind);
