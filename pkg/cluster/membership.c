@@ -212,8 +212,9 @@ static void add_selecting(struct cluster *cluster, uint64_t hash, const struct l
 			selecting_add(cluster, ret_selecting, index->entries[i].tenant);
 }
 
-/* Kubernetes' own namespaces (it reserves the prefix): a selector by what labels are not there would
- * have them too, and the policies for tenants would keep a cluster's own pods from starting. */
+/* Kubernetes' own namespaces (it reserves the prefix): a selector by what labels are not there
+ * would have them too, and the policies for tenants would keep a cluster's own pods from starting.
+ */
 static bool is_reserved(const struct cluster *cluster, const struct namespace_record *record)
 {
 	return str_starts_with(intern_str(cluster->intern, record->name), STR("kube-"));
