@@ -73,7 +73,8 @@ void world_let_by(struct world *w, int space)
 	bool governed = w->api.spaces[space].quotaless;
 
 	for (int q = space * WORLD_QUOTAS; q < (space + 1) * WORLD_QUOTAS; q++)
-		governed |= w->params[q].meta.exists && world_policy_governs(&w->params[q]);
+		governed |= w->api.quotas[q].meta.exists && w->params[q].meta.exists &&
+			    world_policy_governs(&w->params[q]);
 	if (w->only_profile != WORLD_NONE && w->api.spaces[space].managed && governed &&
 	    !w->watcher->use_why[space])
 		world_fail("let in without being counted in namespace %d", space);
