@@ -123,8 +123,14 @@ static bool all_whole(const struct price_list *slice)
 	return slice->n_rows > 0;
 }
 
-/* The most that @amounts stand for, where that is more. Of units that nobody prices nothing is
- * known: no pod with such a one can be charged. */
+/* HAMi's own key repeats another. */
+static bool is_unknown(const struct resource_amount *amount, int64_t unit)
+{
+	return unit == AMOUNT_UNKNOWN && amount->count > 0 &&
+	       !str_equal(amount->resource, STR(RESOURCE_HAMI_LIMIT));
+}
+
+/* The most that @amounts stand for, where that is more. */
 void enforced_raise(const struct cluster *cluster, const struct resource_amount *amounts, size_t n,
 		    struct enforced *enforced)
 {
@@ -136,6 +142,7 @@ void enforced_raise(const struct cluster *cluster, const struct resource_amount 
 		struct price_list slice = price_of(&prices, resource);
 		int64_t unit = price_smallest(&prices, resource, resource_memory_by_name(name));
 
+		enforced->unknown |= is_unknown(&amounts[i], unit);
 		if (unit != AMOUNT_UNKNOWN)
 			enforced->bytes =
 				MAX(enforced->bytes, saturating_mul(amounts[i].count, unit));

@@ -96,6 +96,7 @@ struct sums {
 /* The most that hard values stand for, each taken alone. */
 struct enforced {
 	int64_t bytes, gpus; /* whole cards */
+	bool unknown;        /* of some nobody tells the price now: it may be more */
 };
 
 /* By writes of ours that no watch has shown yet (sent.c). */

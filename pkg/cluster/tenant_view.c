@@ -201,6 +201,7 @@ static void read_member(const struct cluster *cluster, uint32_t namespace,
 		.effective_gpus = grant.effective_gpus,
 		.enforced = record->sent.most.bytes,
 		.enforced_gpus = record->sent.most.gpus,
+		.unknown = record->sent.most.unknown,
 		.used = sum_clamp(record->sums.used),
 	};
 
@@ -218,6 +219,7 @@ static void read_member(const struct cluster *cluster, uint32_t namespace,
 
 		member.enforced = MAX(member.enforced, enforced->bytes);
 		member.enforced_gpus = MAX(member.enforced_gpus, enforced->gpus);
+		member.unknown |= enforced->unknown;
 	}
 	if (record->price_version == cluster->price_version)
 		read_uses(cluster, &record->sums, &member);

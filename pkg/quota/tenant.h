@@ -54,7 +54,7 @@ struct tenant_member {
 	 */
 	int64_t enforced, enforced_gpus;
 	int64_t used, used_gpus; /* by the ledger */
-	bool unknown;            /* it uses devices whose memory nothing tells */
+	bool unknown;            /* it uses, or may have, devices whose memory nothing tells */
 	int64_t assumed;         /* bytes that these count as in all that is decided, >= 0 */
 	int64_t reserve;         /* bytes, >= 0: its largest device */
 };

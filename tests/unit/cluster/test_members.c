@@ -193,10 +193,12 @@ static void test_hard_values_stand_for_bytes_and_cards(void **state)
 	apply_hard(c, 1, 1, 3);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 20 * GIB); /* a MIG name tells */
+	assert_true(member_of(&lookup, "a")->unknown);                 /* and of cards nobody */
 	assert_int_equal(lookup.unenforced.n, 1);
 	apply_node(c);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 240 * GIB);
+	assert_false(member_of(&lookup, "a")->unknown);
 	assert_int_equal(member_of(&lookup, "a")->enforced_gpus, 3);
 	assert_int_equal(member_of(&lookup, "a")->reserve, 80 * GIB);
 	apply_hard(c, 2, 1, 1);
