@@ -61,13 +61,22 @@ void cluster_note_publishing(struct cluster *cluster, uint32_t namespace, int64_
 	published->most.bytes = MAX(published->most.bytes, effective);
 }
 
+static bool governs(const struct cluster *cluster, uint32_t namespace, struct str name)
+{
+	uint32_t quota = quota_governing(cluster, namespace);
+
+	return quota != TABLE_NONE &&
+	       str_equal(intern_str(cluster->intern, quota_at(cluster, quota)->name), name);
+}
+
 void cluster_note_answered(struct cluster *cluster, uint32_t namespace, enum cluster_kind kind,
-			   uint64_t version)
+			   struct str name, uint64_t version)
 {
 	struct namespace_record *record;
 	struct sent *sent;
 
-	if (!table_has(&cluster->namespaces, namespace))
+	if (!table_has(&cluster->namespaces, namespace) ||
+	    (kind == CLUSTER_QUOTAS && !governs(cluster, namespace, name)))
 		return;
 	record = namespace_at(cluster, namespace);
 	sent = kind == CLUSTER_QUOTAS ? &record->published : &record->sent;

@@ -85,7 +85,8 @@ def hard_of(quota, part, resource=GPU):
 class CeilingWatch:
     """Reads every change of every ResourceQuota, in the order in which they were made, and keeps the
     largest sum that these namespaces could hold at any moment: what spec.hard asks to be enforced or
-    what status.hard still enforces, whichever is more.
+    what status.hard still enforces, whichever is more. What was counted once must stay so: ResourceQuota
+    lets in any number where it has no key, and so `with` fails if one goes.
 
         with CeilingWatch(cluster, [a, b]) as watch:
             ...
@@ -96,6 +97,7 @@ class CeilingWatch:
         self.cluster, self.resource = cluster, resource
         self.names = {n.name for n in namespaces}
         self.now, self.most, self.changes = {}, 0, 0
+        self.counted, self.lapses = set(), []
 
     def __enter__(self):
         listed = self.cluster.get("/api/v1/resourcequotas")
@@ -111,6 +113,10 @@ class CeilingWatch:
         meta = item["metadata"]
         if meta["namespace"] not in self.names or meta["name"] != "gpuqos":
             return
+        if f"requests.{self.resource}" in item.get("status", {}).get("hard", {}) and kind != "DELETED":
+            self.counted.add(meta["namespace"])
+        elif meta["namespace"] in self.counted:
+            self.lapses.append((kind, meta["namespace"]))
         hard = max(hard_of(item, part, self.resource) for part in ("spec", "status"))
         self.now[meta["namespace"]] = 0 if kind == "DELETED" else hard
         self.changes += 1
@@ -124,7 +130,8 @@ class CeilingWatch:
         except (OSError, ValueError):
             pass
 
-    def __exit__(self, *_):
+    def __exit__(self, error, *_):
         self.connection.sock.shutdown(socket.SHUT_RDWR)
         self.thread.join()
         self.connection.close()
+        assert error or not self.lapses, f"no longer counted: {self.lapses}"

@@ -249,12 +249,13 @@ static void expect(struct world *w, const struct world_write *write, uint64_t ve
 		shell->expected_tenants[write->index] = version;
 }
 
-static void note_answered(struct world *w, int space, enum cluster_kind kind, uint64_t version)
+static void note_answered(struct world *w, int space, enum cluster_kind kind, struct str name,
+			  uint64_t version)
 {
 	struct cluster *cluster = w->shell->cluster;
 
 	cluster_note_answered(cluster, cluster_namespace_find(cluster, world_space_name(space)),
-			      kind, version);
+			      kind, name, version);
 }
 
 static void answered(struct world *w, struct world_key *key, const struct world_write *write,
@@ -264,10 +265,11 @@ static void answered(struct world *w, struct world_key *key, const struct world_
 		key->status_written_us = w->now_us;
 	expect(w, write, version);
 	if (is_quota_write(write))
-		note_answered(w, write->index, CLUSTER_RESOURCE_QUOTAS, version);
+		note_answered(w, write->index, CLUSTER_RESOURCE_QUOTAS, STR(OWNED_OBJECT_NAME),
+			      version);
 	if (write->kind == WORLD_WRITE_STATUS)
 		note_answered(w, write->index / WORLD_QUOTAS, CLUSTER_QUOTAS,
-			      version > 1 ? version : 0);
+			      world_quota_name(write->index), version > 1 ? version : 0);
 }
 
 static void say_write(const struct world_write *write, enum world_luck luck, uint64_t version)

@@ -392,7 +392,8 @@ static void write_owned(struct world *w)
 	if (chance(w, 3))
 		return;
 	if (chance(w, 3)) {
-		cluster_note_answered(w->cluster, handle_of(w, ns), CLUSTER_RESOURCE_QUOTAS, 0);
+		cluster_note_answered(w->cluster, handle_of(w, ns), CLUSTER_RESOURCE_QUOTAS,
+				      STR(OWNED_OBJECT_NAME), 0);
 		space->sent = space->sent_gpus = 0;
 		return;
 	}
@@ -400,7 +401,7 @@ static void write_owned(struct world *w)
 	if (space->sent_version == 0)
 		space->sent_version = 1;
 	cluster_note_answered(w->cluster, handle_of(w, ns), CLUSTER_RESOURCE_QUOTAS,
-			      space->sent_version);
+			      STR(OWNED_OBJECT_NAME), space->sent_version);
 	settle(w, ns);
 }
 

@@ -230,9 +230,10 @@ void quota_written(void *context, uint32_t namespace, const struct work_write *w
 		return;
 	if (write->type == &api_resource_quotas)
 		cluster_note_answered(reconciler->cluster, namespace, CLUSTER_RESOURCE_QUOTAS,
-				      version);
+				      str_from(write->name), version);
 	else if (write->type == &api_gpu_memory_quotas)
-		cluster_note_answered(reconciler->cluster, namespace, CLUSTER_QUOTAS, version);
+		cluster_note_answered(reconciler->cluster, namespace, CLUSTER_QUOTAS,
+				      str_from(write->name), version);
 }
 
 void quota_describe(void *context, uint32_t namespace, struct buf *text)

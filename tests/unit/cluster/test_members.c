@@ -228,7 +228,7 @@ static void test_what_was_sent_counts_until_it_is_shown(void **state)
 	assert_true(bare_look(c, "a", &arena).view.resource_quota.unanswered);
 	apply_hard(c, 11, 1, 1); /* not answered: this need not be ours */
 	cluster_note_sent(c, a, &two, 1);
-	cluster_note_answered(c, a, CLUSTER_RESOURCE_QUOTAS, 13);
+	cluster_note_answered(c, a, CLUSTER_RESOURCE_QUOTAS, STR("gpuqos"), 13);
 	assert_false(bare_look(c, "a", &arena).view.resource_quota.unanswered);
 	apply_hard(c, 12, 1, 1);
 	lookup = look_at(c, "t", &arena);
@@ -239,7 +239,7 @@ static void test_what_was_sent_counts_until_it_is_shown(void **state)
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 160 * GIB);
 	cluster_note_sent(c, a, &four, 1);
-	cluster_note_answered(c, a, CLUSTER_RESOURCE_QUOTAS, 0);
+	cluster_note_answered(c, a, CLUSTER_RESOURCE_QUOTAS, STR("gpuqos"), 0);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 160 * GIB);
 	arena_clear(&arena);
@@ -262,7 +262,9 @@ static void test_what_is_published_counts_until_it_is_shown(void **state)
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 3 * GIB);
 	assert_true(quota_look(c, "a", &arena).view.unanswered);
-	cluster_note_answered(c, a, CLUSTER_QUOTAS, 0);
+	cluster_note_answered(c, a, CLUSTER_QUOTAS, STR("another"), 0);
+	assert_true(quota_look(c, "a", &arena).view.unanswered);
+	cluster_note_answered(c, a, CLUSTER_QUOTAS, STR("quota"), 0);
 	assert_false(quota_look(c, "a", &arena).view.unanswered);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 0);
