@@ -74,6 +74,7 @@ void world_let_by(struct world *w, int space)
 
 	for (int q = space * WORLD_QUOTAS; q < (space + 1) * WORLD_QUOTAS; q++)
 		governed |= w->api.quotas[q].meta.exists && w->params[q].meta.exists &&
+			    w->api.quotas[q].meta.uid == w->params[q].meta.uid &&
 			    world_policy_governs(&w->params[q]);
 	if (w->only_profile != WORLD_NONE && w->api.spaces[space].managed && governed &&
 	    !w->watcher->use_why[space])
