@@ -116,9 +116,19 @@ static void check_classes(const struct world *w, const struct quota_status *stat
 	assert_int_equal(n, status->classes.n);
 }
 
+static void check_status(struct world *w, int space, const struct quota_status *status)
+{
+	int t = world_tenant_of(&w->api, space);
+
+	check_use(w, space, status);
+	check_classes(w, status);
+	assert_true(str_equal(status->tenant, t == WORLD_NONE ? STR_NONE : world_tenant_name(t)));
+}
+
 static void check_space(struct world *w, int space)
 {
 	int q = world_governing(&w->api, space), t = world_tenant_of(&w->api, space);
+	const struct quota_status *status;
 
 	if (!w->api.spaces[space].meta.exists || w->api.spaces[space].meta.terminating)
 		return;
@@ -128,11 +138,11 @@ static void check_space(struct world *w, int space)
 	world_check_ledger(w, space);
 	if (q == WORLD_NONE)
 		return;
-	assert_non_null(published(w, space));
-	check_use(w, space, published(w, space));
-	check_classes(w, published(w, space));
-	assert_true(str_equal(published(w, space)->tenant,
-			      t == WORLD_NONE ? STR_NONE : world_tenant_name(t)));
+	status = published(w, space);
+	if (!status)
+		fail_msg("namespace %d at rest has no status", space);
+	else
+		check_status(w, space, status);
 	for (int k = space * WORLD_QUOTAS; k < (space + 1) * WORLD_QUOTAS; k++)
 		if (k != q && w->api.quotas[k].meta.exists)
 			assert_true(w->api.quotas[k].status.exists &&
