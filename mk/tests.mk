@@ -141,7 +141,7 @@ e2e: ## the whole product on a real control plane
 	$(build-release)
 	$(build-asan)
 	$(build-cluster)
-	@$(SUITE_ENV) tests/run $(call have-suite,e2e)
+	@$(SUITE_ENV) tests/run $(call have-suite,e2e) $(call have-suite,setup)
 
 test: ## everything: installs what it needs, builds, runs all suites
 	@hack/deps build test
@@ -151,7 +151,7 @@ test: ## everything: installs what it needs, builds, runs all suites
 	$(build-cluster)
 	@$(SUITE_ENV) tests/run --fuzz-seconds 5 $(call unit-paths,$(ASAN)) $(fuzz-paths) \
 		$(call have-suite,lib) $(call have-suite,callgrind) $(call have-suite,integration) \
-		$(call have-suite,e2e)
+		$(call have-suite,e2e) $(call have-suite,setup)
 
 soak: ## the same suites with full counts, and the oldest Kubernetes; takes hours
 	+@GPUQOS_SOAK=1 $(sub-make) test
