@@ -105,7 +105,7 @@ static void keep_outline(struct reflector *reflector, struct api_bytes object,
 			    LOG_CSTR("error", err.message));
 }
 
-static void applied(struct reflector *reflector, struct api_bytes object)
+static void apply_object(struct reflector *reflector, struct api_bytes object)
 {
 	const struct reflector_sink *sink = &reflector->options.sink;
 	const struct schema *schema = reflector->options.type->schema;
@@ -118,7 +118,7 @@ static void applied(struct reflector *reflector, struct api_bytes object)
 		reflector->objects++;
 }
 
-static void removed(struct reflector *reflector, struct api_bytes object)
+static void remove_object(struct reflector *reflector, struct api_bytes object)
 {
 	const struct reflector_sink *sink = &reflector->options.sink;
 	struct error err = {0};
@@ -189,8 +189,10 @@ static int on_event(struct reflector *reflector, const struct api_event *event, 
 	if (step.action != WATCH_CONTINUE)
 		return supersede(reflector, &step, err);
 	reflector->last_error.kind = ERROR_NONE;
-	if (event->type != API_EVENT_BOOKMARK)
-		(event->type == API_EVENT_DELETED ? removed : applied)(reflector, event->object);
+	if (event->type == API_EVENT_DELETED)
+		remove_object(reflector, event->object);
+	else if (event->type != API_EVENT_BOOKMARK)
+		apply_object(reflector, event->object);
 	apply_effect(reflector, step.effect);
 	return 0;
 }
@@ -223,7 +225,7 @@ static int on_part(void *context, enum frame_part part, struct str text, bool pr
 	if (part == FRAME_LIST_META)
 		return on_list_meta(reflector, bytes, err);
 	if (reflector->action == WATCH_LIST_PAGE) {
-		applied(reflector, bytes);
+		apply_object(reflector, bytes);
 		return 0;
 	}
 	if (api_event_open(bytes, &reflector->arena, &event, err) < 0)
