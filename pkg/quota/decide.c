@@ -211,15 +211,14 @@ static int decide_objects(struct decision *d, struct error *err)
 static void decide_status_write(struct decision *d)
 {
 	const struct quota_status *seen = d->view->status;
-
 	bool unanswered = d->view->unanswered && d->plan.governs;
 
 	d->plan.write_status = !seen || unanswered || !quota_status_equal(seen, &d->plan.status);
 	d->plan.status_urgent = !seen || unanswered || quota_status_urgent(seen, &d->plan.status);
 }
 
-/* As variable `governs` in config/admission/quota-policy.yaml. */
-static bool is_gone_by(const struct quota_status *status)
+/* Whether admission prices pods by it: variable `governs` of config/admission/quota-policy.yaml. */
+static bool prices_pods(const struct quota_status *status)
 {
 	const struct condition *accepted = &status->conditions[QUOTA_ACCEPTED];
 
@@ -244,9 +243,11 @@ static bool is_priced(const struct decision *d)
 {
 	const struct quota_status *seen = d->view->status;
 
-	if (!d->plan.governs || d->dry_run)
-		return d->dry_run;
-	return seen && is_gone_by(seen) && is_gone_by(&d->plan.status) &&
+	if (d->dry_run)
+		return true;
+	if (!d->plan.governs)
+		return false;
+	return seen && prices_pods(seen) && prices_pods(&d->plan.status) &&
 	       (!d->view->quotaless || is_enforced(d));
 }
 
