@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pods and namespaces. A container's amounts of GPUs are handed from source to source; what none of
+ * Pods. A container's amounts of GPUs are handed from source to source; what none of
  * them takes is asked for as it is called. Then annotations have their say on the whole pod.
  */
 #include "api/keys.h"

@@ -55,30 +55,29 @@
 #define LIMIT_NAME            253 /* a DNS subdomain, the longest Kubernetes name */
 #define LIMIT_PACKED          (4 * LIMIT_WATCH_FRAME) /* one small object, as it is kept */
 #define LIMIT_INTERNED_STRING 512                     /* one interned string */
-#define LIMIT_RESOURCES_PER_POD                                                                 \
-	64                         /* GPU resource names in one pod: what a node may offer; the \
-				      rest counts as one of which nothing tells the memory */
-#define LIMIT_OFFERS_PER_NODE 64   /* GPU resource names on one node */
-#define LIMIT_RESOURCE_NAMES  1024 /* GPU resource names in the cluster */
-#define LIMIT_QUOTAS_PER_NAMESPACE \
-	64 /* GpuMemoryQuotas read of one namespace; further ones are refused */
-#define LIMIT_STATUS_RESOURCES    128 /* rows of status.resources[] */
-#define LIMIT_STATUS_CLASSES      64  /* DeviceClasses in status.deviceClasses[] */
-#define LIMIT_STATUS_NAMESPACES   256 /* names in a TenantQoS's status */
-#define LIMIT_DRY_RUN_ROWS        32  /* workloads in status.dryRun */
-#define LIMIT_PRODUCTS            64  /* spec.products[] */
-#define LIMIT_LABEL_KEY           317 /* what Kubernetes allows: a DNS name, "/", 63 bytes */
-#define LIMIT_LABEL_VALUE         63  /* likewise */
-#define LIMIT_PRIORITY_CLASSES    32  /* spec.priorityClasses[] of a TenantQoS */
-#define LIMIT_SELECTOR_VALUES     256 /* requirements and values of one namespaceSelector */
-#define LIMIT_TENANTS             10000
-#define LIMIT_SELECTING_TENANTS   64  /* that select one namespace; the oldest count */
-#define LIMIT_DEVICES_PER_SLICE   128 /* DRA: what the API server allows */
-#define LIMIT_REQUESTS_PER_CLAIM  32  /* likewise */
-#define LIMIT_CLAIM_DEVICES       32  /* results of one allocation, likewise */
-#define LIMIT_CHOICES_PER_REQUEST 32  /* of firstAvailable; the API server allows 8 */
-#define LIMIT_CLAIM_PODS          256 /* that a claim is reserved for: what the API server allows */
-#define LIMIT_TABLE_RESOURCES     256 /* resources[] of --config */
+/* GPU resource names in one pod: what a node may offer. The rest counts as one of which nothing
+ * tells the memory. */
+#define LIMIT_RESOURCES_PER_POD    64
+#define LIMIT_OFFERS_PER_NODE      64   /* GPU resource names on one node */
+#define LIMIT_RESOURCE_NAMES       1024 /* GPU resource names in the cluster */
+#define LIMIT_QUOTAS_PER_NAMESPACE 64   /* GpuMemoryQuotas that are read; more are refused */
+#define LIMIT_STATUS_RESOURCES     128  /* rows of status.resources[] */
+#define LIMIT_STATUS_CLASSES       64   /* DeviceClasses in status.deviceClasses[] */
+#define LIMIT_STATUS_NAMESPACES    256  /* names in a TenantQoS's status */
+#define LIMIT_DRY_RUN_ROWS         32   /* workloads in status.dryRun */
+#define LIMIT_PRODUCTS             64   /* spec.products[] */
+#define LIMIT_LABEL_KEY            317  /* what Kubernetes allows: a DNS name, "/", 63 bytes */
+#define LIMIT_LABEL_VALUE          63   /* likewise */
+#define LIMIT_PRIORITY_CLASSES     32   /* spec.priorityClasses[] of a TenantQoS */
+#define LIMIT_SELECTOR_VALUES      256  /* requirements and values of one namespaceSelector */
+#define LIMIT_TENANTS              10000
+#define LIMIT_SELECTING_TENANTS    64  /* that select one namespace; the oldest count */
+#define LIMIT_DEVICES_PER_SLICE    128 /* DRA: what the API server allows */
+#define LIMIT_REQUESTS_PER_CLAIM   32  /* likewise */
+#define LIMIT_CLAIM_DEVICES        32  /* results of one allocation, likewise */
+#define LIMIT_CHOICES_PER_REQUEST  32  /* of firstAvailable; the API server allows 8 */
+#define LIMIT_CLAIM_PODS           256 /* that a claim is reserved for: what the API server allows */
+#define LIMIT_TABLE_RESOURCES      256 /* resources[] of --config */
 
 /* What the program says */
 #define LIMIT_ERROR_MESSAGE 512

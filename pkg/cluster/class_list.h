@@ -9,6 +9,8 @@
 #include "base/arena.h"
 #include "model/quota.h"
 
+struct cluster;
+
 /*
  * What status.deviceClasses says, alike in every namespace: which classes are charged otherwise
  * than their names tell. Nothing in it may be cheaper than the truth:
@@ -17,8 +19,6 @@
  *   - of any other class nobody knows what it gives, and it is left out.
  * Inside cluster only.
  */
-struct cluster;
-
 struct class_entry {
 	uint32_t name, row; /* a reference each; row INTERN_EMPTY: free */
 };

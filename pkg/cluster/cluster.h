@@ -83,7 +83,7 @@ int cluster_apply_slice(struct cluster *cluster, const struct slice_facts *facts
 int cluster_apply_class(struct cluster *cluster, const struct class_facts *facts,
 			struct error *err);
 
-/* It is there and cannot be read: it stays as it was known, and false: it was not. */
+/* The object is there and cannot be read: what is known of it stays. False where nothing is. */
 bool cluster_keep(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
 		  struct str name);
 

@@ -27,8 +27,8 @@ enum eviction_outcome {
 #undef X
 };
 
-/* An eviction counts as under way for so long if no watch shows it; that of a pod which is not kept
- * until its claims are gone. */
+/* An eviction counts as under way for so long if no watch shows it. Where the cache does not keep
+ * the pod, no watch can: then until its claims are gone. */
 #define EVICTION_SHOWN_US (60 * USEC_PER_SEC)
 /* Who refused is asked again after the first, later after twice the time, at most the second. */
 #define EVICTION_BACKOFF_US      (10 * USEC_PER_SEC)

@@ -197,16 +197,19 @@ static inline uint32_t real_seconds(int64_t us)
 	return s < 0 ? 0 : (uint32_t)MIN(s, (int64_t)UINT32_MAX);
 }
 
-/* --- sent.c */
-void sent_settle(struct cluster *cluster, uint32_t namespace); /* a watch has shown something */
-void sent_quota_gone(struct cluster *cluster, uint32_t namespace);
-/* owned.c: to what @amounts stand for by the price list, where that is more. */
-void enforced_raise(const struct cluster *cluster, const struct resource_amount *amounts, size_t n,
-		    struct enforced *enforced);
-
 static inline bool pod_finished(const struct pod_record *pod)
 {
 	return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
 }
+
+/* --- sent.c, owned.c */
+
+/* Forgets of the namespace's writes what a watch has shown by now. */
+void sent_settle(struct cluster *cluster, uint32_t namespace);
+/* A quota of it is gone, and with it what was published there. */
+void sent_quota_gone(struct cluster *cluster, uint32_t namespace);
+/* Raises @enforced to what @amounts stand for by the price list, where that is more. */
+void enforced_raise(const struct cluster *cluster, const struct resource_amount *amounts, size_t n,
+		    struct enforced *enforced);
 
 #endif

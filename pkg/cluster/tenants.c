@@ -80,8 +80,7 @@ static bool is_same_selection(const struct tenant_record *record, const struct t
 	       str_equal(selector, (struct str){record->selector, record->selector_len});
 }
 
-/* Whether its cards are bounded at all is no part of what is granted, and bounds all its members.
- */
+/* Whether there is a ceiling in cards is no part of any grant, and concerns every member. */
 static void set_ceiling(struct cluster *cluster, uint32_t tenant, const struct tenant_spec *spec)
 {
 	struct tenant_record *record = tenant_at(cluster, tenant);

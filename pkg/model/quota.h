@@ -120,7 +120,7 @@ enum quota_condition {
  * - Accepted: ACCEPTED, INVALID, TERMINATING, NAMESPACE_CONFLICT (an older one has some of the
  *   namespaces)
  * - Exceeded: WITHIN_LIMIT, OVER_LIMIT (more is held than the ceiling), UNKNOWN_MEMORY,
- * NOT_ACCEPTED
+ *   NOT_ACCEPTED
  */
 #define QUOTA_REASONS(X)                         \
 	X(ENFORCED, "Enforced")                  \

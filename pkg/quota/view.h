@@ -43,8 +43,7 @@ struct resource_quota_view {
 	bool scoped;                /* it counts only some of the pods; that never changes */
 	struct str foreign_manager; /* that last owned a field of its spec; empty for none */
 	int64_t differs_since_us; /* monotonic: since when status.hard is not spec.hard; 0: it is */
-	bool unanswered; /* whether a write of ours came to something is not known: it is repeated
-			  */
+	bool unanswered; /* what came of our last write is not known: it is written again */
 };
 
 struct limit_range_view {
@@ -67,7 +66,7 @@ struct quota_view {
 	struct str governing; /* the name of the quota that governs; empty when none does */
 	const char *invalid;  /* why the spec cannot be used, or NULL */
 	const struct quota_status *status; /* as last seen on the server, NULL: there is none */
-	bool unanswered;                   /* likewise, of its status */
+	bool unanswered; /* what came of our last write of it is not known: it is written again */
 
 	struct price_list prices;
 	/* Of resources and products; terminated, borrowed. */
