@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which resource names are GPUs, and what a MIG name claims. */
+/*
+ * Which resource names are GPUs, and what a MIG name claims. The admission policies know them by a
+ * pattern of their own, which is held to the same table.
+ */
+#include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -175,10 +181,91 @@ static void a_quota_has_one_key_for_each_resource(void **state)
 	}
 }
 
+/* --- the pattern in the policies */
+
+#define QUOTA_POLICY    "config/admission/quota-policy.yaml"
+#define TENANT_POLICIES "config/admission/tenant-policies.yaml"
+#define IMPLICIT_CLASS  "deviceclass.resource.kubernetes.io/"
+
+struct pattern {
+	char text[512];
+};
+
+/* The one pattern of a policy that begins with the names of NVIDIA. */
+static struct pattern pattern_in(const char *path)
+{
+	static char yaml[64 * 1024];
+	const char *call = "matches('^(nvidia", *from, *to;
+	struct pattern pattern = {0};
+	FILE *file = fopen(path, "r");
+	size_t len;
+
+	assert_non_null(file);
+	len = fread(yaml, 1, sizeof(yaml) - 1, file);
+	fclose(file);
+	assert_in_range(len, 1, sizeof(yaml) - 2);
+	yaml[len] = '\0';
+	from = strstr(yaml, call);
+	assert_non_null(from);
+	assert_null(strstr(from + 1, call));
+	from += strlen("matches('");
+	to = strchr(from, '\'');
+	assert_non_null(to);
+	assert_in_range((size_t)(to - from), 1, sizeof(pattern.text) - 1);
+	memcpy(pattern.text, from, (size_t)(to - from));
+	return pattern;
+}
+
+/* By annotation only: no container asks for these by name. */
+static bool is_of_annotations(const char *name)
+{
+	return strncmp(name, "kai.scheduler/", strlen("kai.scheduler/")) == 0;
+}
+
+/* No names of ours, and refused all the same. */
+static bool is_refused_too(const char *name)
+{
+	return strcmp(name, "nvidia.com/gpus") == 0 || strcmp(name, IMPLICIT_CLASS) == 0 ||
+	       strcmp(name, RESOURCE_CLASS_SUFFIX) == 0;
+}
+
+static void policies_know_gpus_by_the_same_names(void **state)
+{
+	struct pattern pattern = pattern_in(TENANT_POLICIES);
+	regex_t regex;
+
+	(void)state;
+	assert_int_equal(regcomp(&regex, pattern.text, REG_EXTENDED | REG_NOSUB), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *name = cases[i].name;
+		bool known = regexec(&regex, name, 0, NULL, 0) == 0;
+		bool gpu = cases[i].family != RESOURCE_NOT_GPU && !is_of_annotations(name);
+
+		if (known != (gpu || is_refused_too(name)))
+			fail_msg("%s: %s", name, known ? "only the policies know it" : "unknown");
+	}
+	regfree(&regex);
+}
+
+/* But for classes that a container names, which the quota's policy prices by their rows. */
+static void both_policies_have_one_pattern(void **state)
+{
+	const char *classes = "|deviceclass[.]resource[.]kubernetes[.]io/";
+	struct pattern quota = pattern_in(QUOTA_POLICY), tenant = pattern_in(TENANT_POLICIES);
+	char *at = strstr(tenant.text, classes);
+
+	(void)state;
+	assert_non_null(at);
+	memmove(at, at + strlen(classes), strlen(at + strlen(classes)) + 1);
+	assert_string_equal(tenant.text, quota.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_tell_the_family),
+		cmocka_unit_test(policies_know_gpus_by_the_same_names),
+		cmocka_unit_test(both_policies_have_one_pattern),
 		cmocka_unit_test(test_mig_names_claim_memory),
 		cmocka_unit_test(an_extended_resource_is_written_domain_and_name),
 		cmocka_unit_test(both_forms_of_a_device_class_name_it),
