@@ -11,62 +11,21 @@
 #include "base/limits.h"
 #include "base/macros.h"
 #include "cluster/internal.h"
-#include "cluster/read.h"
+#include "pod_world.h"
 
-static const struct device_ask one_gpu = {.resource = {"nvidia.com/gpu", 14}, .count = 1};
-static const struct container_facts one_gpu_container = {CONTAINER_NORMAL, &one_gpu, 1};
-static const struct device_offer h100 = {
-	.resource = {"nvidia.com/gpu", 14},
-	.product = {"H100", 4},
-	.unit_memory = 80 * GIB,
-	.count = 8,
-};
-
-/* A pod "p" of namespace "a" on node "n", which has eight H100. */
-static struct pod_facts pod_facts(void)
+/* By the prices of now. */
+static struct namespace_view refreshed(struct cluster *c)
 {
-	return (struct pod_facts){
-		.namespace = STR("a"),
-		.name = STR("p"),
-		.uid = STR("11111111-2222-3333-4444-555555555555"),
-		.phase = POD_RUNNING,
-		.node = STR("n"),
-		.containers = &one_gpu_container,
-		.n_containers = 1,
-	};
-}
-
-static struct node_facts node_facts(void)
-{
-	return (struct node_facts){
-		.name = STR("n"), .uid = STR("node-uid"), .offers = &h100, .n_offers = 1};
-}
-
-static void apply_pod(struct cluster *c, struct pod_facts facts)
-{
-	assert_int_equal(cluster_apply_pod(c, &facts, NULL), 0);
-}
-
-static void apply_node(struct cluster *c, struct node_facts facts)
-{
-	assert_int_equal(cluster_apply_node(c, &facts, NULL), 0);
-}
-
-static struct namespace_view view_of(struct cluster *c)
-{
-	struct namespace_view view = {0};
 	uint32_t namespace = cluster_namespace_find(c, STR("a"));
 
-	if (namespace == TABLE_NONE)
-		return view;
-	cluster_refresh(c, namespace);
-	cluster_namespace_view(c, namespace, &view);
-	return view;
+	if (namespace != UINT32_MAX)
+		cluster_refresh(c, namespace);
+	return view_of(c, "a");
 }
 
 static int64_t used(struct cluster *c)
 {
-	return view_of(c).used;
+	return refreshed(c).used;
 }
 
 /* Of a quota of the namespace, whichever. */
@@ -82,20 +41,6 @@ static struct quota_view quota_view(struct cluster *c, struct arena *arena)
 	assert_int_equal(
 		cluster_quota_view(c, cluster_quota_nth(c, namespace, 0), arena, &lookup, NULL), 0);
 	return lookup.view;
-}
-
-static int setup(void **state)
-{
-	const struct hash_key key = {1, 2};
-
-	*state = cluster_new(&key);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	cluster_free(*state);
-	return 0;
 }
 
 /* 30 GiB of each of two cards. */
@@ -123,11 +68,11 @@ static void parts_of_cards_cost_what_the_node_makes_of_them(void **state)
 	pod.containers = &part_container;
 	apply_pod(c, pod);
 	assert_int_equal(used(c), 0);
-	assert_int_equal(view_of(c).unpriced, 2);
+	assert_int_equal(refreshed(c).unpriced, 2);
 	whole.name = STR("other");
 	apply_node(c, whole); /* nobody cuts cards: it may come to be two whole ones */
 	assert_int_equal(used(c), 160 * GIB);
-	assert_int_equal(view_of(c).unpriced, 0);
+	assert_int_equal(refreshed(c).unpriced, 0);
 	cutting.name = STR("cutting");
 	cutting.offers = cut_h100;
 	cutting.n_offers = 2;
@@ -251,7 +196,7 @@ static void an_edit_of_annotations_never_lowers_a_charge(void **state)
 	pod = annotated(&half);
 	pod.uid = STR("a third");
 	apply_pod(c, pod);
-	assert_int_equal(view_of(c).pods, 0);
+	assert_int_equal(refreshed(c).pods, 0);
 }
 
 static void edits_without_end_keep_what_was(void **state)
@@ -340,7 +285,7 @@ static void a_node_that_is_cut_anew_is_known(void **state)
 	assert_int_equal(cluster_node_find(c, STR("m")), TABLE_NONE);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, cluster_setup, cluster_teardown)
 
 int main(void)
 {

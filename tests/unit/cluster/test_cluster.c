@@ -11,39 +11,9 @@
 #include "base/limits.h"
 #include "base/macros.h"
 #include "cluster/internal.h"
-#include "cluster/read.h"
+#include "pod_world.h"
 
-#define UID_A "11111111-2222-3333-4444-555555555555"
 #define UID_B "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
-
-static const struct device_ask one_gpu = {.resource = {"nvidia.com/gpu", 14}, .count = 1};
-static const struct container_facts one_gpu_container = {CONTAINER_NORMAL, &one_gpu, 1};
-static const struct device_offer h100 = {
-	.resource = {"nvidia.com/gpu", 14},
-	.product = {"H100", 4},
-	.unit_memory = 80 * GIB,
-	.count = 8,
-};
-
-/* A pod "p" of namespace "a" with one GPU; a node "n" with eight H100. */
-static struct pod_facts pod_facts(void)
-{
-	return (struct pod_facts){
-		.namespace = STR("a"),
-		.name = STR("p"),
-		.uid = STR(UID_A),
-		.phase = POD_RUNNING,
-		.node = STR("n"),
-		.containers = &one_gpu_container,
-		.n_containers = 1,
-	};
-}
-
-static struct node_facts node_facts(void)
-{
-	return (struct node_facts){
-		.name = STR("n"), .uid = STR("node-uid"), .offers = &h100, .n_offers = 1};
-}
 
 static struct quota_facts quota_facts(const char *name, int64_t created_us)
 {
@@ -58,16 +28,6 @@ static struct quota_facts quota_facts(const char *name, int64_t created_us)
 			 .pod_gpu_memory = AMOUNT_NONE,
 			 .pod_gpus = AMOUNT_NONE},
 	};
-}
-
-static void apply_pod(struct cluster *c, struct pod_facts facts)
-{
-	assert_int_equal(cluster_apply_pod(c, &facts, NULL), 0);
-}
-
-static void apply_node(struct cluster *c, struct node_facts facts)
-{
-	assert_int_equal(cluster_apply_node(c, &facts, NULL), 0);
 }
 
 static void apply_quota(struct cluster *c, struct quota_facts facts)
@@ -85,16 +45,6 @@ static unsigned int drain(struct cluster *c)
 	return n;
 }
 
-static struct namespace_view view_of(struct cluster *c, const char *name)
-{
-	struct namespace_view view = {0};
-	uint32_t namespace = cluster_namespace_find(c, str_from(name));
-
-	if (namespace != TABLE_NONE)
-		cluster_namespace_view(c, namespace, &view);
-	return view;
-}
-
 static struct quota_view quota_view(struct cluster *c, uint32_t index, struct arena *arena)
 {
 	uint32_t namespace = cluster_namespace_find(c, STR("a"));
@@ -107,26 +57,12 @@ static struct quota_view quota_view(struct cluster *c, uint32_t index, struct ar
 	return lookup.view;
 }
 
-static int setup(void **state)
-{
-	const struct hash_key key = {1, 2};
-
-	*state = cluster_new(&key);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	cluster_free(*state);
-	return 0;
-}
-
 static void test_what_changes_nothing_marks_nothing(void **state)
 {
 	struct cluster *c = *state;
 	struct quota_facts quota = quota_facts("q", 5);
 	struct namespace_facts ns = {
-		.name = STR("a"), .uid = STR(UID_A), .resource_version = 7, .managed = true};
+		.name = STR("a"), .uid = STR(POD_UID), .resource_version = 7, .managed = true};
 	struct pod_facts pod = pod_facts();
 	struct node_facts node = node_facts();
 
@@ -522,7 +458,7 @@ static void test_absurd_requests_are_more_than_any_limit(void **state)
 	assert_int_equal(view_of(c, "a").used, 80 * GIB);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, cluster_setup, cluster_teardown)
 
 int main(void)
 {

@@ -10,73 +10,7 @@
 
 #include "base/limits.h"
 #include "base/macros.h"
-#include "base/table.h"
-#include "cluster/read.h"
-
-#define UID_A "11111111-2222-3333-4444-555555555555"
-
-static const struct device_ask one_gpu = {.resource = {"nvidia.com/gpu", 14}, .count = 1};
-static const struct container_facts one_gpu_container = {CONTAINER_NORMAL, &one_gpu, 1};
-static const struct device_offer h100 = {
-	.resource = {"nvidia.com/gpu", 14},
-	.product = {"H100", 4},
-	.unit_memory = 80 * GIB,
-	.count = 8,
-};
-
-/* A pod "p" of namespace "a" with one GPU; a node "n" with eight H100. */
-static struct pod_facts pod_facts(void)
-{
-	return (struct pod_facts){
-		.namespace = STR("a"),
-		.name = STR("p"),
-		.uid = STR(UID_A),
-		.phase = POD_RUNNING,
-		.node = STR("n"),
-		.containers = &one_gpu_container,
-		.n_containers = 1,
-	};
-}
-
-static struct node_facts node_facts(void)
-{
-	return (struct node_facts){
-		.name = STR("n"), .uid = STR("node-uid"), .offers = &h100, .n_offers = 1};
-}
-
-static void apply_pod(struct cluster *c, struct pod_facts facts)
-{
-	assert_int_equal(cluster_apply_pod(c, &facts, NULL), 0);
-}
-
-static void apply_node(struct cluster *c, struct node_facts facts)
-{
-	assert_int_equal(cluster_apply_node(c, &facts, NULL), 0);
-}
-
-static struct namespace_view view_of(struct cluster *c, const char *name)
-{
-	struct namespace_view view = {0};
-	uint32_t namespace = cluster_namespace_find(c, str_from(name));
-
-	if (namespace != TABLE_NONE)
-		cluster_namespace_view(c, namespace, &view);
-	return view;
-}
-
-static int setup(void **state)
-{
-	const struct hash_key key = {1, 2};
-
-	*state = cluster_new(&key);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	cluster_free(*state);
-	return 0;
-}
+#include "pod_world.h"
 
 static struct pod_facts outline(const char *uid)
 {
@@ -96,7 +30,7 @@ static struct pod_facts outline(const char *uid)
 static void test_a_pod_that_cannot_be_read_holds_what_it_held(void **state)
 {
 	struct cluster *c = *state;
-	struct pod_facts pod = outline(UID_A);
+	struct pod_facts pod = outline(POD_UID);
 
 	apply_node(c, node_facts());
 	apply_pod(c, pod_facts());
@@ -114,7 +48,7 @@ static void test_a_pod_that_never_could_be_read_is_unpriced(void **state)
 	struct cluster *c = *state;
 
 	apply_node(c, node_facts());
-	apply_pod(c, outline(UID_A));
+	apply_pod(c, outline(POD_UID));
 	assert_int_equal(view_of(c, "a").pods, 1);
 	assert_int_equal(view_of(c, "a").used, 0);
 	assert_int_equal(view_of(c, "a").unpriced, 1);
@@ -149,7 +83,7 @@ static void test_names_beyond_all_room_are_unpriced(void **state)
 	assert_int_equal(view_of(c, "a").unpriced, ARRAY_SIZE(many) - 1);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, cluster_setup, cluster_teardown)
 
 int main(void)
 {
