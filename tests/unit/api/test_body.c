@@ -249,7 +249,7 @@ static void status_has_all_amounts_rows_and_conditions(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, body_setup, body_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(resource_quota_has_requests_keys),
 		TEST(resource_quota_keys_have_the_form_that_counts),

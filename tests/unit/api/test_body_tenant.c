@@ -93,7 +93,7 @@ static void a_binding_belongs_to_its_parameter(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, body_setup, body_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_status_has_all_amounts_and_conditions),
 		TEST(a_status_without_ceiling_leaves_it_out),

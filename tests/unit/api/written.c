@@ -12,14 +12,14 @@
 
 struct buf body;
 
-int setup(void **state)
+int body_setup(void **state)
 {
 	(void)state;
 	buf_init(&body, LIMIT_JSON_OUTPUT);
 	return 0;
 }
 
-int teardown(void **state)
+int body_teardown(void **state)
 {
 	(void)state;
 	buf_clear(&body);

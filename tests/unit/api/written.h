@@ -8,8 +8,8 @@
 extern struct buf body;
 
 /* For cmocka: an empty body for each test. */
-int setup(void **state);
-int teardown(void **state);
+int body_setup(void **state);
+int body_teardown(void **state);
 
 /* Changes the body's quotes on the way. */
 void assert_body(const char *wanted);
