@@ -20,7 +20,7 @@
 	X(PODS, pods, "pod")                     \
 	X(CLAIMS, claims, "ResourceClaim")
 
-/* Makes the object anew under its name: all but its version is as @fresh says. */
+/* What the object begins with, in @state. */
 struct world_object *world_object_of(struct world_state *state, enum cluster_kind kind, int index);
 /* To be called for each change: gives the object a new version and tells the watch. */
 void world_changed(struct world *w, enum cluster_kind kind, int index);

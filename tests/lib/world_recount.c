@@ -2,12 +2,12 @@
 /*
  * The model's own ledger. The rules:
  *   - a pod that is not finished holds what Kubernetes' formula says it asks for; bound, at what
- * its node has; else at the dearest of the product that it insists on, or of all;
+ *     its node has; else at the dearest of the product that it insists on, or of all;
  *   - parts of cards on a node that cuts none are whole cards;
  *   - what does not tell its memory is the dearest there is; failing that what its name claims;
  *     failing that it has no price;
  *   - a claim is charged once: what it was given, before that the dearest it could be given. One
- * that the scheduler made for a pod's extended resource is the pod's;
+ *     that the scheduler made for a pod's extended resource is the pod's;
  *   - a pod stuck terminating where nobody is there is let go when the quota says so.
  */
 #include "lib/world_recount.h"

@@ -75,6 +75,7 @@ void world_shell_restart(struct world *w);
 void world_shell_lead_again(struct world *w);
 /* Looks at everything, as after a relist. */
 void world_shell_look_at_all(struct world *w);
+/* world_api.c: the caches are told all that the API server has. */
 void world_list_all(struct world *w);
 
 #endif

@@ -16,10 +16,12 @@ void world_watcher_clear(struct world *w);
 
 /* Whoever moves the ceiling or what counts against it, other than by what is granted. */
 void world_excuse(struct world *w, int tenant, const char *why); /* WORLD_NONE: all */
-/* Pods got by the gates, or the API server stopped counting some: use alone is excused. */
-/* A pod that ResourceQuota did not count. */
-void world_let_by(struct world *w, int space);
+/* Pods got by the gates, or the API server stopped counting some: use alone is excused. @why:
+ * borrowed, static. */
 void world_excuse_use(struct world *w, int space, const char *why);
+/* A pod that ResourceQuota did not count was let in: fails the test where it should have been. */
+void world_let_by(struct world *w, int space);
+/* To be called for each change of an object of the API server. */
 void world_watch_change(struct world *w, enum cluster_kind kind, int index);
 
 /* After each step. */
