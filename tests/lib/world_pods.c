@@ -18,7 +18,7 @@ static bool takes_objects(const struct world *w, int space)
 	return w->api.spaces[space].meta.exists && !w->api.spaces[space].meta.terminating;
 }
 
-/* --- born */
+/* --- created */
 
 static int insisted_product(struct world *w)
 {
@@ -29,7 +29,7 @@ static int insisted_product(struct world *w)
 	return products[world_below(w, ARRAY_SIZE(products))];
 }
 
-static void claim_from_template(struct world *w, int slot)
+static void create_claim_of(struct world *w, int slot)
 {
 	int space = slot / WORLD_PODS;
 	struct world_claim claim = {.count = 1, .other_class = WORLD_NONE, .pod = slot};
@@ -44,7 +44,7 @@ static void claim_from_template(struct world *w, int slot)
 		}
 }
 
-static void is_born(struct world *w, int slot)
+static void create_pod(struct world *w, int slot)
 {
 	int space = slot / WORLD_PODS;
 	struct world_pod pod = {
@@ -66,10 +66,10 @@ static void is_born(struct world *w, int slot)
 	if (admission == WORLD_LET_BY)
 		world_let_by(w, space);
 	if (admission != WORLD_REFUSED && world_shapes[pod.shape].claim)
-		claim_from_template(w, slot);
+		create_claim_of(w, slot);
 }
 
-static void shared_claim(struct world *w, int space)
+static void create_claim(struct world *w, int space)
 {
 	int slot = space * WORLD_CLAIMS + (int)world_below(w, WORLD_CLAIMS);
 	struct world_claim claim = {
@@ -150,7 +150,7 @@ static bool claim_of_scheduler(struct world *w, int slot, int node)
 	return false;
 }
 
-static void is_bound(struct world *w, int slot)
+static void bind_pod(struct world *w, int slot)
 {
 	struct world_pod *pod = &w->api.pods[slot];
 	const struct world_shape *shape = &world_shapes[pod->shape];
@@ -170,7 +170,7 @@ static void is_bound(struct world *w, int slot)
 	world_say("bound: pod %d to node %d", slot, node);
 }
 
-static void is_allocated(struct world *w, int slot)
+static void allocate_claim(struct world *w, int slot)
 {
 	struct world_claim *claim = &w->api.claims[slot];
 	int node = (int)world_below(w, WORLD_NODES), class = claim->class;
@@ -195,7 +195,7 @@ static bool kubelet_answers(const struct world *w, const struct world_pod *pod)
 	return pod->node == WORLD_NONE || (node->meta.exists && node->ready != NODE_NOT_READY);
 }
 
-static void is_deleted(struct world *w, int slot)
+static void delete_pod(struct world *w, int slot)
 {
 	struct world_pod *pod = &w->api.pods[slot];
 
@@ -207,7 +207,7 @@ static void is_deleted(struct world *w, int slot)
 	world_say("deleted: pod %d", slot);
 }
 
-static void is_finished(struct world *w, int slot)
+static void finish_pod(struct world *w, int slot)
 {
 	struct world_pod *pod = &w->api.pods[slot];
 
@@ -219,7 +219,7 @@ static void is_finished(struct world *w, int slot)
 }
 
 /* Its containers are gone; of one that has none the API server knows at once. */
-static bool goes(struct world *w, int slot)
+static bool remove_pod(struct world *w, int slot)
 {
 	struct world_pod *pod = &w->api.pods[slot];
 
@@ -231,7 +231,7 @@ static bool goes(struct world *w, int slot)
 }
 
 /* The garbage collector: whose owner is gone. */
-static bool is_collected(struct world *w, int slot)
+static bool collect_claim(struct world *w, int slot)
 {
 	const struct world_claim *claim = &w->api.claims[slot];
 	const struct world_pod *pod = &w->api.pods[MAX(claim->pod, 0)];
@@ -249,9 +249,9 @@ bool world_pods_settle(struct world *w)
 	bool some = false;
 
 	for (int i = 0; i < WORLD_SPACES * WORLD_PODS; i++)
-		some |= goes(w, i);
+		some |= remove_pod(w, i);
 	for (int i = 0; i < WORLD_SPACES * WORLD_CLAIMS; i++)
-		some |= is_collected(w, i);
+		some |= collect_claim(w, i);
 	return some;
 }
 
@@ -262,18 +262,18 @@ static void change_pod(struct world *w, int slot)
 	const struct world_pod *pod = &w->api.pods[slot];
 
 	if (!pod->meta.exists) {
-		is_born(w, slot);
+		create_pod(w, slot);
 	} else if (pod->meta.terminating) {
-		goes(w, slot);
+		remove_pod(w, slot);
 	} else if (pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED) {
 		if (world_chance(w, 2))
 			world_gone(w, CLUSTER_PODS, slot);
 	} else if (pod->node == WORLD_NONE && !world_chance(w, 4)) {
-		is_bound(w, slot);
+		bind_pod(w, slot);
 	} else if (world_chance(w, 2)) {
-		is_finished(w, slot);
+		finish_pod(w, slot);
 	} else if (world_chance(w, 2)) {
-		is_deleted(w, slot);
+		delete_pod(w, slot);
 	}
 }
 
@@ -282,13 +282,13 @@ static void change_claim(struct world *w, int slot)
 	struct world_claim *claim = &w->api.claims[slot];
 
 	if (!claim->meta.exists)
-		shared_claim(w, slot / WORLD_CLAIMS);
+		create_claim(w, slot / WORLD_CLAIMS);
 	else if (!claim->allocated)
-		is_allocated(w, slot);
+		allocate_claim(w, slot);
 	else if (claim->pod == WORLD_NONE && world_chance(w, 3))
 		world_gone(w, CLUSTER_CLAIMS, slot);
 	else
-		is_collected(w, slot);
+		collect_claim(w, slot);
 }
 
 void world_pods_step(struct world *w)

@@ -51,6 +51,7 @@ static void decide_tenant_status(struct world *w, const struct tenant_lookup *lo
 		.elsewhere = some_of(&lookup->elsewhere),
 		.elsewhere_tenant = lookup->elsewhere.tenant,
 		.unenforced = some_of(&lookup->unenforced),
+		.unpriced = some_of(&lookup->unpriced),
 		.now_real_us = w->now_us,
 	};
 
