@@ -169,8 +169,6 @@ void tenant_release(struct cluster *cluster, uint32_t tenant); /* when nothing i
 uint32_t binding_find(const struct cluster *cluster, struct str name);
 void binding_remove(struct cluster *cluster, uint32_t binding);
 /* A grant is for one quota: another that governs has been granted nothing yet. */
-/* What its tenant decided for it; before that, what the status of its quota says. */
-struct tenant_grant grant_of(const struct cluster *cluster, uint32_t namespace);
 void grant_follow(struct cluster *cluster, uint32_t namespace);
 
 /* --- membership.c */

@@ -52,8 +52,10 @@ static void add_header(struct http_header *headers, size_t *n, const char *name,
 		headers[(*n)++] = (struct http_header){.name = name, .value = value};
 }
 
-struct http_header *kube_headers(const struct kube_client *client, const struct kube_call *call,
-				 const char *authorization, size_t *ret_len)
+/* The headers of a request, borrowed from @call, @authorization and the client; to be released. */
+static struct http_header *headers_of(const struct kube_client *client,
+				      const struct kube_call *call, const char *authorization,
+				      size_t *ret_len)
 {
 	const struct kube_config *config = client->config;
 	struct http_header *headers =
@@ -102,7 +104,7 @@ static int call_send(struct kube_call *call, const struct kube_identity *identit
 	buf_add_cstr(&url, call->path);
 	if (url.overflowed)
 		return error_set(err, ERROR_LIMIT, "URL of more than %d bytes", LIMIT_HTTP_URL);
-	headers = kube_headers(client, call, identity->authorization, &request.n_headers);
+	headers = headers_of(client, call, identity->authorization, &request.n_headers);
 	request.url = url.data;
 	request.headers = headers;
 	if (call->verb == KUBE_STREAM)

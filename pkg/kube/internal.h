@@ -105,9 +105,4 @@ void kube_pool_free(struct kube_pool *pool);
 /* Frees retired pools that nobody uses; the context is the client. */
 void kube_pool_reap(void *context);
 
-/* client.c */
-/* The headers of a request, borrowed from @call, @identity and the client; to be released. */
-struct http_header *kube_headers(const struct kube_client *client, const struct kube_call *call,
-				 const char *authorization, size_t *ret_len);
-
 #endif

@@ -19,7 +19,7 @@ struct planning {
 	bool in_force;
 };
 
-bool tenant_in_force(const struct tenant_facts *facts)
+static bool is_in_force(const struct tenant_facts *facts)
 {
 	return !facts->terminating && !facts->invalid;
 }
@@ -384,7 +384,8 @@ static bool same_but_use(const struct tenant_status *a, const struct tenant_stat
 	       a->granted_gpus == b->granted_gpus && same_names(a, b) && same_verdicts(a, b);
 }
 
-bool tenant_status_equal(const struct tenant_status *a, const struct tenant_status *b)
+/* Whether the server would show the same: everything but transition times. */
+static bool same_status(const struct tenant_status *a, const struct tenant_status *b)
 {
 	return same_but_use(a, b) && a->used == b->used && a->used_gpus == b->used_gpus &&
 	       a->lent == b->lent &&
@@ -398,12 +399,12 @@ int tenant_plan_decide(const struct tenant_plan_view *view, struct arena *arena,
 	struct planning p = {.view = view, .arena = arena};
 	const struct tenant_status *seen = seen_status(&p);
 
-	p.in_force = tenant_in_force(view->facts);
+	p.in_force = is_in_force(view->facts);
 	if (decide_bindings(&p, err) < 0 || list_namespaces(&p, err) < 0)
 		return -1;
 	set_amounts(&p);
 	set_conditions(&p);
-	p.plan.write_status = !seen || !tenant_status_equal(seen, &p.plan.status);
+	p.plan.write_status = !seen || !same_status(seen, &p.plan.status);
 	p.plan.status_urgent = !seen || !same_but_use(seen, &p.plan.status);
 	*ret_plan = p.plan;
 	return 0;

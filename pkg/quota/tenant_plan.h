@@ -51,19 +51,13 @@ struct tenant_plan {
 };
 
 /*
- * Whether the spec is in force. One that is invalid or being deleted allows its namespaces nothing,
+ * A spec that is invalid, or of a TenantQoS that is being deleted, allows its namespaces nothing,
  * and its bindings stay as they are: neither sets anybody free.
- */
-bool tenant_in_force(const struct tenant_facts *facts);
-
-/*
+ *
  * All memory of the plan is in @arena, but for what it borrows from the view; -1 with LIMIT when
  * that is full.
  */
 int tenant_plan_decide(const struct tenant_plan_view *view, struct arena *arena,
 		       struct tenant_plan *ret_plan, struct error *err);
-
-/* Whether the server would show the same status: everything but transition times. */
-bool tenant_status_equal(const struct tenant_status *a, const struct tenant_status *b);
 
 #endif
