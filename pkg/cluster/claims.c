@@ -82,17 +82,20 @@ static const struct class_record *class_named(const struct cluster *cluster, uin
 	return class == TABLE_NONE ? NULL : class_at(&cluster->dra, class);
 }
 
-/* The dearest that a class may give. */
-static struct cost class_cost(const struct cluster *cluster, uint32_t name)
+/* Of a class of which nothing is known: the dearest device there is, under no row, as at admission.
+ */
+static struct cost strange_cost(const struct cluster *cluster)
 {
-	const struct class_record *class = class_named(cluster, name);
+	return (struct cost){.unit = cluster->dearest, .assumed = true};
+}
+
+/* The dearest that a class may give, as far as that is known. */
+static struct cost known_cost(const struct cluster *cluster, const struct class_record *class)
+{
 	struct price_list list = prices_of(cluster);
 	const struct offer_kind *dearest;
-	struct cost cost = {.unit = AMOUNT_UNKNOWN};
+	struct cost cost = {.free = class_is_free(cluster, class)};
 
-	if (!class)
-		return cost;
-	cost.free = class_is_free(cluster, class);
 	if (cost.free)
 		return cost;
 	if (class->dearest == TABLE_NONE) {
@@ -106,6 +109,17 @@ static struct cost class_cost(const struct cluster *cluster, uint32_t name)
 		cost.unit = part_price(cluster, class->row, dearest->product);
 	cost.row = price_find(&list, class->row, dearest->product);
 	return cost;
+}
+
+static struct cost class_cost(const struct cluster *cluster, uint32_t name)
+{
+	const struct class_record *class = class_named(cluster, name);
+	struct cost cost;
+
+	if (!class)
+		return strange_cost(cluster);
+	cost = known_cost(cluster, class);
+	return cost.free || cost.unit != AMOUNT_UNKNOWN ? cost : strange_cost(cluster);
 }
 
 static struct cost device_cost(const struct cluster *cluster, const struct claim_result *result,
@@ -185,8 +199,13 @@ static void weigh(const struct wanted *choice, struct wanted *priced, struct wan
 static void add_request(const struct cluster *cluster, const struct wanted *wanted,
 			struct part *part)
 {
-	if (wanted->count > 0)
-		part_add(cluster, part, wanted->cost.row, wanted->count, wanted->cost.unit);
+	int64_t bytes;
+
+	if (wanted->count == 0)
+		return;
+	bytes = part_add(cluster, part, wanted->cost.row, wanted->count, wanted->cost.unit);
+	if (wanted->cost.assumed)
+		part->assumed = saturating_add(part->assumed, bytes);
 }
 
 static void add_asks(const struct cluster *cluster, const struct device_claim_record *claim,

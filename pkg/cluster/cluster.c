@@ -29,6 +29,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->offers, sizeof(struct offer_cell));
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
 	table_init(&cluster->uses, sizeof(struct use_record));
+	cluster->dearest = AMOUNT_UNKNOWN;
 	buf_init(&cluster->scratch, LIMIT_PACKED);
 	buf_init(&cluster->scratch_selector, LIMIT_PACKED);
 	cluster->dirty_first = cluster->dirty_last = cluster->taken = TABLE_NONE;

@@ -302,6 +302,9 @@ static void list_refresh(struct cluster *cluster)
 	prices_clear(cluster);
 	cluster->prices = rows;
 	cluster->n_prices = n;
+	cluster->dearest = AMOUNT_UNKNOWN;
+	for (size_t i = 0; i < n; i++)
+		cluster->dearest = MAX(cluster->dearest, rows[i].largest);
 	if (same)
 		return;
 	cluster->class_list.stale = true;

@@ -72,6 +72,7 @@ void quota_remove(struct cluster *cluster, uint32_t quota)
 {
 	struct quota_record *record = quota_at(cluster, quota);
 	uint32_t ns = record->namespace;
+	bool governed = quota_governing(cluster, ns) == quota;
 
 	unlink_quota(cluster, quota);
 	cluster->packed_bytes[CLUSTER_QUOTAS] -= record->len;
@@ -79,7 +80,8 @@ void quota_remove(struct cluster *cluster, uint32_t quota)
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->amounts.tenant);
 	table_remove(&cluster->quotas, quota);
-	sent_quota_gone(cluster, ns);
+	if (governed)
+		sent_quota_gone(cluster, ns);
 	grant_follow(cluster, ns);
 	cluster_mark_dirty(cluster, ns);
 }

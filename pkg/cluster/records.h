@@ -221,6 +221,7 @@ struct cluster {
 
 	struct price_row *prices; /* owned; rows hold references to their names */
 	size_t n_prices;
+	int64_t dearest;         /* bytes of a unit, of all rows; AMOUNT_UNKNOWN: none tells */
 	uint32_t price_version;  /* counts changes that matter to anybody's sums */
 	uint32_t resource_names; /* distinct ones among kinds */
 	bool prices_stale;       /* kinds changed since prices were made */

@@ -306,7 +306,10 @@ static bool view_bindings(const struct cluster *cluster, const struct tenant_rec
 		binding = binding_at(cluster, record->bindings[i]);
 		facts = arena_alloc(arena, sizeof(*facts));
 		if (!facts ||
-		    !unpack_binding((struct str){binding->bytes, binding->len}, arena, facts))
+		    !unpack_binding((struct str){binding->bytes, binding->len}, arena, facts) ||
+		    !tenant_binding_name((enum tenant_binding)i,
+					 intern_str(cluster->intern, record->name), arena,
+					 &facts->name))
 			return false;
 		facts->resource_version = binding->resource_version;
 		lookup->bindings[i] = facts;

@@ -2,6 +2,8 @@
 /* Texts and comparisons of model/tenant.h. */
 #include "model/tenant.h"
 
+#include <string.h>
+
 const char *tenant_tier_text(enum tenant_tier tier)
 {
 	static const char *const texts[] = {
@@ -49,6 +51,21 @@ const char *tenant_binding_prefix(enum tenant_binding binding)
 const char *tenant_binding_policy(enum tenant_binding binding)
 {
 	return bindings[binding].policy;
+}
+
+bool tenant_binding_name(enum tenant_binding binding, struct str tenant, struct arena *arena,
+			 struct str *ret_name)
+{
+	struct str prefix = str_from(tenant_binding_prefix(binding));
+	char *name = arena_alloc(arena, prefix.len + tenant.len + 1);
+
+	if (!name)
+		return false;
+	memcpy(name, prefix.data, prefix.len);
+	if (tenant.len > 0)
+		memcpy(name + prefix.len, tenant.data, tenant.len);
+	*ret_name = (struct str){name, prefix.len + tenant.len};
+	return true;
 }
 
 bool tenant_binding_of(struct str name, enum tenant_binding *ret_binding, struct str *ret_tenant)

@@ -2,6 +2,7 @@
 #ifndef GPUQOS_MODEL_TENANT_H
 #define GPUQOS_MODEL_TENANT_H
 
+#include "base/arena.h"
 #include "model/labels.h"
 #include "model/quota.h"
 
@@ -102,6 +103,9 @@ enum tenant_binding {
 /* Borrowed, static. */
 const char *tenant_binding_prefix(enum tenant_binding binding);
 const char *tenant_binding_policy(enum tenant_binding binding);
+/* That of a tenant, in @arena; false when that is full. */
+bool tenant_binding_name(enum tenant_binding binding, struct str tenant, struct arena *arena,
+			 struct str *ret_name);
 
 /* Which one a binding's name says, of which TenantQoS (a part of @name). False: none of ours. */
 bool tenant_binding_of(struct str name, enum tenant_binding *ret_binding, struct str *ret_tenant);

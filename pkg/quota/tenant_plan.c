@@ -48,20 +48,6 @@ static bool own_namespaces(struct planning *p, struct label_selector *ret_select
 	return true;
 }
 
-static bool name_binding(struct planning *p, const char *prefix, struct str *ret_name)
-{
-	struct str head = str_from(prefix), tail = p->view->facts->name;
-	char *name = arena_alloc(p->arena, head.len + tail.len + 1);
-
-	if (!name)
-		return false;
-	memcpy(name, head.data, head.len);
-	if (tail.len > 0)
-		memcpy(name + head.len, tail.data, tail.len);
-	*ret_name = (struct str){name, head.len + tail.len};
-	return true;
-}
-
 static bool describe_binding(struct planning *p, enum tenant_binding which,
 			     struct tenant_binding_plan *binding)
 {
@@ -70,7 +56,7 @@ static bool describe_binding(struct planning *p, enum tenant_binding which,
 	binding->spec.policy = str_from(tenant_binding_policy(which));
 	binding->spec.param = p->view->facts->name;
 	binding->spec.denies = which != TENANT_BINDING_QOS || spec->qos_denies;
-	if (!name_binding(p, tenant_binding_prefix(which), &binding->name))
+	if (!tenant_binding_name(which, binding->spec.param, p->arena, &binding->name))
 		return false;
 	/* Who may set the labels that the tenant selects by concerns all namespaces that match. */
 	if (which == TENANT_BINDING_LABELS) {

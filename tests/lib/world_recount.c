@@ -296,12 +296,30 @@ static bool is_carried(const struct world_state *state, int i)
 	       pod->claim == i && !world_shapes[pod->shape].claim;
 }
 
+/* Of anything. */
+static int64_t dearest(const struct world_market *market)
+{
+	int64_t unit = AMOUNT_UNKNOWN;
+
+	for (int i = 0; i < market->n; i++)
+		unit = MAX(unit, market->lots[i].unit);
+	return unit;
+}
+
+/* Whether anything is known of what its devices cost; where not, the dearest stands in for it. */
+static bool is_known_class(const struct world_state *state, const struct world_market *market,
+			   int class)
+{
+	return state->classes[class].meta.exists &&
+	       price(market, (int)world_classes[class].row, WORLD_NONE) != AMOUNT_UNKNOWN;
+}
+
 static int64_t class_price(const struct world_state *state, const struct world_market *market,
 			   int class)
 {
-	if (!state->classes[class].meta.exists)
-		return AMOUNT_UNKNOWN;
-	return price(market, (int)world_classes[class].row, WORLD_NONE);
+	return is_known_class(state, market, class)
+		       ? price(market, (int)world_classes[class].row, WORLD_NONE)
+		       : dearest(market);
 }
 
 /* What is no GPU is free, where it is known to be none. */
@@ -337,7 +355,8 @@ static void add_devices(const struct world_state *state, const struct world_mark
 			product = WORLD_NONE;
 		*at += cost.bytes;
 		sum->unpriced += cost.unpriced;
-		sum->gpus += count_units(market, row, product, 1, sum);
+		if (found || is_known_class(state, market, claim->given))
+			sum->gpus += count_units(market, row, product, 1, sum);
 	}
 }
 
@@ -380,7 +399,9 @@ static void add_choice(const struct world_state *state, const struct world_marke
 		return;
 	}
 	*at += count * unit;
-	sum->gpus += count_units(market, row, counted_product(market, row, WORLD_NONE), count, sum);
+	if (is_known_class(state, market, class))
+		sum->gpus += count_units(market, row, counted_product(market, row, WORLD_NONE),
+					 count, sum);
 }
 
 static void add_claim(const struct world_state *state, const struct world_market *market, int i,

@@ -576,6 +576,16 @@ struct cost {
 	bool free;
 };
 
+/* Of a class of which nothing is known. */
+static struct cost strange_cost(const struct world *w, const struct market *market)
+{
+	struct cost cost = {AMOUNT_UNKNOWN, false};
+
+	for (int c = 0; c < CLASSES; c++)
+		cost.unit = MAX(cost.unit, largest(w, market, c));
+	return cost;
+}
+
 static struct cost class_cost(const struct world *w, const struct market *market, int c)
 {
 	const struct class *class = &w->classes[MIN(c, CLASSES - 1)];
@@ -583,7 +593,7 @@ static struct cost class_cost(const struct world *w, const struct market *market
 	bool any = false, unknown = false;
 
 	if (c >= CLASSES || !class->exists)
-		return cost;
+		return strange_cost(w, market);
 	for (size_t i = 0; i < market->n; i++) {
 		const struct current *one = &market->devices[i];
 
@@ -596,7 +606,7 @@ static struct cost class_cost(const struct world *w, const struct market *market
 	cost.free = !any && class->driver == 2 && !class->extended;
 	if (!any || unknown)
 		cost.unit = largest(w, market, c);
-	return cost;
+	return cost.free || cost.unit != AMOUNT_UNKNOWN ? cost : strange_cost(w, market);
 }
 
 static struct cost result_cost(const struct world *w, const struct market *market,

@@ -351,12 +351,13 @@ static void a_claim_that_waits_costs_the_dearest_of_its_class(void **state)
 	assert_used(f, 80 * GIB, 0, 0);
 	apply_slice(f, "s1", h100, "m");
 	assert_used(f, 160 * GIB, 0, 0);
+	/* of a class of which nothing is known, the dearest there is */
 	apply_waiting(f, "mig.nvidia.com", 3);
-	assert_used(f, 0, 0, 3);
+	assert_used(f, 240 * GIB, 0, 0);
 	apply_slice(f, "s2", mig, "k");
 	assert_used(f, 15 * GIB, 0, 0);
 	apply_waiting(f, "nobody-knows", 32);
-	assert_used(f, 0, 0, 32);
+	assert_used(f, 32 * 80 * GIB, 0, 0);
 	cluster_delete(f->cluster, CLUSTER_CLAIMS, STR("a"), STR("c"));
 	assert_used(f, 0, 0, 0);
 }
@@ -377,10 +378,10 @@ static void the_first_available_costs_the_dearest_choice(void **state)
 	choices[0].count = 17;
 	apply_claim(f, facts);
 	assert_used(f, 85 * GIB, 0, 0);
-	/* a choice without a price is no reason to charge less */
+	/* a choice of which nothing is known is no reason to charge less */
 	request.n_choices = 3;
 	apply_claim(f, facts);
-	assert_used(f, 85 * GIB, 0, 3);
+	assert_used(f, 240 * GIB, 0, 0);
 }
 
 static void an_allocated_claim_costs_what_it_got(void **state)
@@ -398,7 +399,7 @@ static void an_allocated_claim_costs_what_it_got(void **state)
 	apply_allocated(f, device_of("nowhere", "gpu-1", GPU));
 	assert_used(f, 80 * GIB, 80 * GIB, 0);
 	apply_allocated(f, device_of("nowhere", "gpu-1", "nobody-knows"));
-	assert_used(f, 0, 0, 1);
+	assert_used(f, 80 * GIB, 80 * GIB, 0);
 	/* known, whatever class it was asked for by */
 	apply_allocated(f, device_of("m", "gpu-1", "nobody-knows"));
 	assert_used(f, 40 * GIB, 40 * GIB, 0);

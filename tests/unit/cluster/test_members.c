@@ -245,6 +245,17 @@ static void test_what_was_sent_counts_until_it_is_shown(void **state)
 	arena_clear(&arena);
 }
 
+static void tell_younger(struct cluster *c, const char *namespace)
+{
+	struct quota_facts facts = {.namespace = str_from(namespace),
+				    .name = STR("younger"),
+				    .uid = STR("younger-uid"),
+				    .created_us = 8,
+				    .spec = spec_of(GIB)};
+
+	assert_int_equal(cluster_apply_quota(c, &facts, NULL), 0);
+}
+
 /* A status says what admission goes by, so one that is on its way counts like a ResourceQuota. */
 static void test_what_is_published_counts_until_it_is_shown(void **state)
 {
@@ -269,6 +280,10 @@ static void test_what_is_published_counts_until_it_is_shown(void **state)
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 0);
 	cluster_note_publishing(c, a, 3 * GIB);
+	tell_younger(c, "a");
+	cluster_delete(c, CLUSTER_QUOTAS, STR("a"), STR("younger"));
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->enforced, 3 * GIB);
 	tell_quota(c, "a", spec_of(4 * GIB), &status);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 3 * GIB);
