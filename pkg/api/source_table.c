@@ -2,6 +2,7 @@
 /* Resources as --config describes them. */
 #include "api/source_table.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "api/quantity.h"
@@ -46,8 +47,11 @@ int source_row_check(const struct source_row *row, struct error *err)
 	if ((row->unit_memory == AMOUNT_NONE) == str_empty(row->memory_label))
 		return error_set(err, ERROR_INVALID,
 				 "unitMemory: give either unitMemory or memoryLabel");
-	if (row->unit_memory != AMOUNT_NONE && row->unit_memory <= 0)
-		return error_set(err, ERROR_INVALID, "unitMemory: must be above 0");
+	if (row->unit_memory != AMOUNT_NONE && row->unit_memory < MIB)
+		return error_set(err, ERROR_INVALID,
+				 "unitMemory: %" PRId64
+				 " bytes are less than 1Mi; write it with a unit, such as 64Gi",
+				 row->unit_memory);
 	if (row->memory_unit <= 0)
 		return error_set(err, ERROR_INVALID, "memoryUnit: must be above 0");
 	if (!str_empty(row->product) && !str_empty(row->product_label))

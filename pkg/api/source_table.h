@@ -10,7 +10,7 @@
  *
  *   resources:
  *     - name: huawei.com/Ascend910        # an extended resource
- *       unitMemory: 64Gi                  # of one unit; or:
+ *       unitMemory: 64Gi                  # of one unit, at least 1Mi; or:
  *       memoryLabel: amd.com/gpu.vram     # the node's label that tells it, and
  *       memoryUnit: 1Gi                   # what a bare number there means (1Mi)
  *       product: Ascend910B               # or productLabel: the node's label that names it
