@@ -103,9 +103,11 @@ static void say_missing(const struct tenant_grant *grant, struct condition *c)
 	if (grant->missing > 0)
 		condition_say_more(c, "%s", amount_text(grant->missing).text);
 	if (grant->missing_gpus > 0)
-		condition_say_more(c, "%s%" PRId64 " whole GPUs", grant->missing > 0 ? " and " : "",
-				   grant->missing_gpus);
-	condition_say_more(c, " are missing");
+		condition_say_more(c, "%s%" PRId64 " whole GPU%s",
+				   grant->missing > 0 ? " and " : "", grant->missing_gpus,
+				   grant->missing_gpus == 1 ? "" : "s");
+	condition_say_more(c, grant->missing <= 0 && grant->missing_gpus == 1 ? " is missing"
+									      : " are missing");
 }
 
 static bool accepted_no_room(struct decision *d, struct condition *c)
@@ -119,10 +121,10 @@ static bool accepted_no_room(struct decision *d, struct condition *c)
 		      NAME_ARGS(share->tenant), amount_text(d->view->spec->gpu_memory).text);
 	say_missing(&share->grant, c);
 	if (d->plan.status.granted > 0)
-		condition_say_more(c, "; %s that were granted before stay in force.",
+		condition_say_more(c, "; %s stay granted.",
 				   amount_text(d->plan.status.granted).text);
 	else
-		condition_say_more(c, "; nothing was granted before.");
+		condition_say_more(c, "; nothing is granted.");
 	return true;
 }
 
@@ -138,7 +140,7 @@ static bool accepted(struct decision *d, struct condition *c)
 
 /* --- Ready */
 
-/* What was granted before a refusal is in force, and Ready tells of that. */
+/* What stays granted in spite of a refusal is in force, and Ready tells of that. */
 static bool ready_not_accepted(struct decision *d, struct condition *c)
 {
 	const struct quota_share *share = d->view->share;

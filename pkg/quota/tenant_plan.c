@@ -223,10 +223,19 @@ static bool ready_not_enforced(struct planning *p, struct condition *c)
 
 static bool ready(struct planning *p, struct condition *c)
 {
+	size_t n = p->view->n_namespaces;
+
+	if (n == 0)
+		return condition_say(c, CONDITION_TRUE, QUOTA_REASON_ENFORCED,
+				     "It has no namespaces yet.");
+	if (n == 1)
+		return condition_say(c, CONDITION_TRUE, QUOTA_REASON_ENFORCED,
+				     "The API server enforces in its one namespace what the "
+				     "tenant gives it.");
 	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_ENFORCED,
 			     "The API server enforces in all %zu namespaces what the tenant gives "
 			     "them.",
-			     p->view->n_namespaces);
+			     n);
 }
 
 /* --- Exceeded */
@@ -258,10 +267,10 @@ static bool exceeded_gpus(struct planning *p, struct condition *c)
 
 	if (status->ceiling_gpus == AMOUNT_NONE || status->used_gpus <= status->ceiling_gpus)
 		return false;
-	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT,
-			     "%" PRId64 " whole GPUs are held where the ceiling is %" PRId64
-			     ": " UNTIL,
-			     status->used_gpus, status->ceiling_gpus);
+	return condition_say(
+		c, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT,
+		"%" PRId64 " whole GPU%s held where the ceiling is %" PRId64 ": " UNTIL,
+		status->used_gpus, status->used_gpus == 1 ? " is" : "s are", status->ceiling_gpus);
 }
 
 static bool exceeded_unknown(struct planning *p, struct condition *c)

@@ -243,6 +243,12 @@ static void test_the_status_of_a_tenant_that_is_enforced(void **state)
 	check(w, TENANT_READY, CONDITION_TRUE, QUOTA_REASON_ENFORCED, "all 3 namespaces");
 	check(w, TENANT_EXCEEDED, CONDITION_FALSE, QUOTA_REASON_WITHIN_LIMIT, "within the ceiling");
 	assert_int_equal(status->conditions[TENANT_READY].since_us, NOW);
+	w->view.n_namespaces = 1;
+	decide(w);
+	check(w, TENANT_READY, CONDITION_TRUE, QUOTA_REASON_ENFORCED, "in its one namespace");
+	w->view.n_namespaces = 0;
+	decide(w);
+	check(w, TENANT_READY, CONDITION_TRUE, QUOTA_REASON_ENFORCED, "It has no namespaces yet.");
 }
 
 static void test_an_invalid_one_allows_nothing_and_frees_nobody(void **state)
