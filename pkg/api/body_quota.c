@@ -71,6 +71,10 @@ static void add_amounts(struct json_out *out, const struct quota_status *status)
 	json_out_int(out, "usedPercent", status->used_percent);
 	json_out_int(out, "pods", status->pods);
 	json_out_int(out, "gpus", status->gpus_used);
+	if (status->granted_gpus > 0)
+		json_out_int(out, "grantedGPUs", status->granted_gpus);
+	if (status->effective_gpus > 0)
+		json_out_int(out, "effectiveGPUs", status->effective_gpus);
 }
 
 static void add_status(struct json_out *out, const struct quota_status *status)

@@ -83,12 +83,15 @@ static bool read_amounts(const struct wire_quota_status *wire, struct quota_stat
 		{wire->borrowed, &status->borrowed},   {wire->live, &status->live},
 		{wire->released, &status->released},
 	};
-	const int64_t counts[] = {wire->gpus, wire->used_percent, wire->pods, wire->released_pods};
+	const int64_t counts[] = {wire->gpus,          wire->used_percent, wire->pods,
+				  wire->released_pods, wire->granted_gpus, wire->effective_gpus};
 
 	status->gpus_used = wire->gpus;
 	status->used_percent = wire->used_percent;
 	status->pods = wire->pods;
 	status->released_pods = wire->released_pods;
+	status->granted_gpus = wire->granted_gpus;
+	status->effective_gpus = wire->effective_gpus;
 	status->tenant = wire->tenant;
 	return pack_counts_sane(counts, ARRAY_SIZE(counts)) &&
 	       pack_bytes_fields(amounts, ARRAY_SIZE(amounts)) && wire->tenant.len <= LIMIT_NAME;

@@ -108,6 +108,8 @@ static const struct field status_fields[] = {
 	JSON_SUB(struct wire_quota_status, dry_run, "dryRun", FIELD_MESSAGE, &dry_run_schema),
 	JSON_SUB(struct wire_quota_status, device_classes, "deviceClasses", FIELD_MESSAGES,
 		 &device_class_schema),
+	JSON(struct wire_quota_status, granted_gpus, "grantedGPUs", FIELD_INT64),
+	JSON(struct wire_quota_status, effective_gpus, "effectiveGPUs", FIELD_INT64),
 };
 static const struct schema status_schema =
 	SCHEMA("GpuMemoryQuotaStatus", struct wire_quota_status, status_fields);

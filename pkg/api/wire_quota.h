@@ -93,6 +93,7 @@ struct wire_quota_status {
 	struct str tenant;
 	struct wire_quota_dry_run dry_run;
 	struct wire_list device_classes; /* struct wire_quota_device_class */
+	int64_t granted_gpus, effective_gpus;
 };
 
 #define WIRE_STATUS_RESOURCES 9

@@ -198,8 +198,11 @@ static void sums_change(struct cluster *cluster, struct sums *sums, const struct
 	if (part->disagreeing)
 		sums->disagreeing += (uint32_t)sign;
 	sums->pods += part->pods * (uint32_t)sign;
-	for (size_t i = 0; i < part->n_rows; i++)
+	for (size_t i = 0; i < part->n_rows; i++) {
+		if (cluster->prices[part->rows[i].row].sharing == DEVICE_WHOLE)
+			sums->gpus += (wide_sum)part->rows[i].count * sign;
 		use_change(cluster, sums, &part->rows[i], sign, part->live);
+	}
 }
 
 static void sums_clear(struct cluster *cluster, struct sums *sums)
@@ -263,6 +266,38 @@ static struct sums *current_sums(struct cluster *cluster, uint32_t namespace)
 	return record->price_version == cluster->price_version ? &record->sums : NULL;
 }
 
+/*
+ * The most that the namespace could hold while all of it had a price: what was in use, and what was
+ * allowed besides, since pods that were let in by it may not be seen yet. That is what it counts as
+ * when prices go, and so the largest of as long as prices stay as they are.
+ */
+static void remember(const struct cluster *cluster, struct namespace_record *record)
+{
+	uint32_t owned = record->owned[OWNED_RESOURCE_QUOTA], quota = record->first_quota;
+	struct enforced most = {sum_clamp(record->sums.used), sum_clamp(record->sums.gpus), false};
+
+	if (!record->counted || record->sums.unpriced > 0)
+		return;
+	if (owned != TABLE_NONE) {
+		const struct enforced *seen =
+			&owned_at(cluster, OWNED_RESOURCE_QUOTA, owned)->enforced;
+
+		most.bytes = MAX(most.bytes, seen->bytes);
+		most.gpus = MAX(most.gpus, seen->gpus);
+	}
+	for (; quota != TABLE_NONE; quota = quota_at(cluster, quota)->next) {
+		most.bytes = MAX(most.bytes, quota_at(cluster, quota)->amounts.effective);
+		most.gpus = MAX(most.gpus, quota_at(cluster, quota)->amounts.effective_gpus);
+	}
+	if (record->known_version == record->price_version) {
+		most.bytes = MAX(most.bytes, record->known_used);
+		most.gpus = MAX(most.gpus, record->known_gpus);
+	}
+	record->known_used = most.bytes;
+	record->known_gpus = most.gpus;
+	record->known_version = record->price_version;
+}
+
 void ledger_remove(struct cluster *cluster, uint32_t pod)
 {
 	struct pod_record *record = pod_at(cluster, pod);
@@ -288,6 +323,7 @@ void ledger_add(struct cluster *cluster, uint32_t pod)
 	part = part_of(cluster, record);
 	record->charge = part.bytes;
 	sums_change(cluster, sums, &part, 1);
+	remember(cluster, namespace_at(cluster, record->namespace));
 }
 
 void ledger_remove_claim(struct cluster *cluster, uint32_t claim)
@@ -323,6 +359,7 @@ void ledger_add_claim(struct cluster *cluster, uint32_t claim)
 	claim_part(cluster, claim, &part);
 	record->charge = part.bytes;
 	sums_change(cluster, sums, &part, 1);
+	remember(cluster, namespace_at(cluster, record->namespace));
 }
 
 void ledger_refresh(struct cluster *cluster, uint32_t namespace)
@@ -335,6 +372,7 @@ void ledger_refresh(struct cluster *cluster, uint32_t namespace)
 	sums_clear(cluster, &record->sums);
 	record->sums = add_up(cluster, namespace);
 	record->price_version = cluster->price_version;
+	remember(cluster, record);
 }
 
 /* --- recount */
@@ -380,9 +418,10 @@ static int64_t drift_between(const struct cluster *cluster, const struct sums *a
 	int64_t drift = saturating_add(distance(a->used, b->used), distance(a->live, b->live));
 
 	drift = saturating_add(drift, distance(a->released, b->released));
-	if (drift == 0 && (a->released_pods != b->released_pods || a->unpriced != b->unpriced ||
-			   a->assumed != b->assumed || a->disagreeing != b->disagreeing ||
-			   a->pods != b->pods || !uses_equal(cluster, a, b)))
+	if (drift == 0 &&
+	    (a->released_pods != b->released_pods || a->unpriced != b->unpriced ||
+	     a->gpus != b->gpus || a->assumed != b->assumed || a->disagreeing != b->disagreeing ||
+	     a->pods != b->pods || !uses_equal(cluster, a, b)))
 		drift = 1;
 	return drift;
 }
@@ -394,6 +433,7 @@ static void recount(struct cluster *cluster, uint32_t namespace, struct recount 
 	int64_t drift;
 
 	total->namespaces++;
+	record->counted = true;
 	if (record->price_version != cluster->price_version) {
 		ledger_refresh(cluster, namespace);
 		return;
@@ -402,6 +442,7 @@ static void recount(struct cluster *cluster, uint32_t namespace, struct recount 
 	drift = drift_between(cluster, &record->sums, &fresh);
 	sums_clear(cluster, &record->sums);
 	record->sums = fresh;
+	remember(cluster, record);
 	if (drift != 0) {
 		total->differing++;
 		total->drift = saturating_add(total->drift, drift);
@@ -432,5 +473,6 @@ bool cluster_recount(struct cluster *cluster, uint32_t *cursor, uint32_t max_pod
 		read += pods;
 	}
 	*cursor = 0;
+	cluster->recounted = true;
 	return true;
 }

@@ -25,6 +25,8 @@ uint32_t namespace_get(struct cluster *cluster, struct str name)
 	record->name = intern_ref(cluster->intern, name);
 	record->sums.first_use = TABLE_NONE;
 	record->price_version = cluster->price_version;
+	record->counted = cluster->recounted;
+	record->known_used = record->known_gpus = cluster->recounted ? 0 : AMOUNT_UNKNOWN;
 	record->first_pod = record->first_quota = record->granted_quota = TABLE_NONE;
 	record->tenant = record->member_next = record->member_prev = TABLE_NONE;
 	record->first_selection = record->first_device_claim = TABLE_NONE;

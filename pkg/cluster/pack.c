@@ -179,10 +179,12 @@ static size_t status_integers(struct quota_status *status, int64_t **ret_integer
 	ret_integers[n++] = &status->granted;
 	ret_integers[n++] = &status->released;
 	ret_integers[n++] = &status->released_pods;
+	ret_integers[n++] = &status->granted_gpus;
+	ret_integers[n++] = &status->effective_gpus;
 	return n;
 }
 
-#define STATUS_INTEGERS 12
+#define STATUS_INTEGERS 14
 
 static void put_status(struct buf *buf, const struct quota_status *facts)
 {

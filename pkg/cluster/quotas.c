@@ -141,6 +141,8 @@ static struct quota_amounts amounts_of(struct cluster *cluster, const struct quo
 	if (facts->has_status) {
 		amounts.effective = facts->status.effective;
 		amounts.granted = facts->status.granted;
+		amounts.effective_gpus = facts->status.effective_gpus;
+		amounts.granted_gpus = facts->status.granted_gpus;
 		amounts.borrowed = facts->status.borrowed;
 		amounts.lent = facts->status.lent;
 		amounts.tenant = intern_ref(cluster->intern, facts->status.tenant);
@@ -153,6 +155,7 @@ static bool amounts_equal(const struct quota_amounts *a, const struct quota_amou
 	return a->limit == b->limit && a->limit_gpus == b->limit_gpus &&
 	       a->borrow_limit == b->borrow_limit && a->effective == b->effective &&
 	       a->granted == b->granted && a->borrowed == b->borrowed && a->lent == b->lent &&
+	       a->effective_gpus == b->effective_gpus && a->granted_gpus == b->granted_gpus &&
 	       a->tenant == b->tenant && a->invalid == b->invalid;
 }
 

@@ -87,6 +87,7 @@ struct use_record {
 /* What is known of a namespace's use; valid for one price_version. */
 struct sums {
 	wide_sum used, live, unpriced;
+	wide_sum gpus;     /* whole cards */
 	wide_sum assumed;  /* bytes among used of devices whose node does not tell their memory */
 	wide_sum released; /* of pods that are released and nowhere else counted */
 	uint32_t pods, released_pods, first_use;
@@ -111,7 +112,11 @@ struct namespace_record {
 	struct sums sums;
 	uint64_t resource_version;
 	int64_t recount_drift;
-	char *labels; /* owned, packed */
+	/* The most that it could hold when all of it had a price the last time; AMOUNT_UNKNOWN:
+	 * never since the start. */
+	int64_t known_used, known_gpus;
+	uint32_t known_version; /* of prices, then */
+	char *labels;           /* owned, packed */
 	size_t labels_len;
 	struct sent sent;          /* its ResourceQuota */
 	struct sent published;     /* the status of the quota that governs: `effective` */
@@ -129,6 +134,7 @@ struct namespace_record {
 	uint32_t owned[OWNED_COUNT];
 	uint32_t dirty_next, epoch;
 	bool exists, managed, quotaless, terminating, dirty, decided;
+	bool counted; /* from complete caches, since the start */
 };
 
 /* A tenant that selects a namespace which an older one has. */
@@ -188,6 +194,7 @@ struct quota_record {
 		int64_t limit, limit_gpus, borrow_limit;
 		/* Of status; 0 without one. */
 		int64_t effective, granted, borrowed, lent;
+		int64_t effective_gpus, granted_gpus;
 		uint32_t tenant; /* named by status; a reference */
 		bool invalid;
 	} amounts;                   /* what decisions about its tenant read */
@@ -224,6 +231,7 @@ struct cluster {
 	int64_t dearest;         /* bytes of a unit, of all rows; AMOUNT_UNKNOWN: none tells */
 	uint32_t price_version;  /* counts changes that matter to anybody's sums */
 	uint32_t resource_names; /* distinct ones among kinds */
+	bool recounted;          /* all of it once, from complete caches */
 	bool prices_stale;       /* kinds changed since prices were made */
 
 	uint32_t epochs[CLUSTER_KIND_COUNT];

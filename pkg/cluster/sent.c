@@ -50,7 +50,8 @@ void cluster_note_sent(struct cluster *cluster, uint32_t namespace,
 	enforced_raise(cluster, hard, n_hard, &sent->most);
 }
 
-void cluster_note_publishing(struct cluster *cluster, uint32_t namespace, int64_t effective)
+void cluster_note_publishing(struct cluster *cluster, uint32_t namespace, int64_t effective,
+			     int64_t effective_gpus)
 {
 	struct sent *published;
 
@@ -59,6 +60,7 @@ void cluster_note_publishing(struct cluster *cluster, uint32_t namespace, int64_
 	published = &namespace_at(cluster, namespace)->published;
 	published->version = 0;
 	published->most.bytes = MAX(published->most.bytes, effective);
+	published->most.gpus = MAX(published->most.gpus, effective_gpus);
 }
 
 static bool governs(const struct cluster *cluster, uint32_t namespace, struct str name)

@@ -92,17 +92,26 @@ static struct cards cards_of(const struct cluster *cluster)
 }
 
 /*
- * How many cards @bytes stands for: those of the quota's own cap, as far as it buys so many of the
- * smallest; without a cap, as many of the largest, and one at least. @before where no price is
- * known.
+ * How many cards the quota stands for: those of its own cap, as far as it buys so many of the
+ * smallest; without a cap, as many of the largest, and one at least. What was granted for no more
+ * memory stays: another node takes nothing from those who have.
  */
-static int64_t cards_for(const struct cards *cards, int64_t bytes, int64_t cap, int64_t before)
+static int64_t cards_for(const struct cards *cards, const struct quota_amounts *amounts,
+			 const struct tenant_grant *grant)
 {
+	int64_t bytes = amounts->limit, cap = amounts->limit_gpus, n = 0;
+	int64_t before = bytes >= grant->granted ? grant->granted_gpus : 0;
+
 	if (bytes <= 0)
 		return 0;
-	if (cap != AMOUNT_NONE)
-		return cards->smallest > 0 ? MIN(cap, bytes / cards->smallest) : MIN(cap, before);
-	return cards->largest > 0 ? MAX(bytes / cards->largest, 1) : before;
+	if (cap != AMOUNT_NONE) {
+		if (cards->smallest > 0)
+			n = bytes / cards->smallest;
+		return MIN(cap, MAX(n, before));
+	}
+	if (cards->largest > 0)
+		n = MAX(bytes / cards->largest, 1);
+	return MAX(n, before);
 }
 
 /* --- members */
@@ -146,7 +155,6 @@ static struct tenant_grant grant_of(const struct cluster *cluster, uint32_t name
 {
 	const struct namespace_record *record = namespace_at(cluster, namespace);
 	uint32_t governing = quota_governing(cluster, namespace);
-	struct cards cards = {AMOUNT_UNKNOWN, AMOUNT_UNKNOWN};
 	const struct quota_amounts *amounts;
 	struct tenant_grant grant = {.outcome = GRANT_WAITS};
 
@@ -157,10 +165,9 @@ static struct tenant_grant grant_of(const struct cluster *cluster, uint32_t name
 	amounts = &quota_at(cluster, governing)->amounts;
 	if (amounts->tenant != tenant_at(cluster, record->tenant)->name)
 		return grant;
-	cards = cards_of(cluster);
 	grant.granted = amounts->granted;
-	grant.granted_gpus = cards_for(&cards, amounts->granted, amounts->limit_gpus, 0);
-	grant.effective_gpus = grant.granted_gpus;
+	grant.granted_gpus = amounts->granted_gpus;
+	grant.effective_gpus = amounts->effective_gpus;
 	grant.borrowed = amounts->borrowed;
 	grant.lent = amounts->lent;
 	grant.effective = amounts->effective;
@@ -171,18 +178,19 @@ static struct tenant_grant grant_of(const struct cluster *cluster, uint32_t name
 
 /*
  * Devices whose memory nothing tells are not nothing, as when their nodes are gone for a while and
- * the pods are not: the member then counts as using what keeps its loans, and those of others, as
- * they are, until it is known.
+ * the pods are not: the member then counts as using what it did when all was told, and at least
+ * what keeps its loans, and those of others, as they are.
  */
-static void assume_use(struct tenant_member *member)
+static void assume_use(const struct namespace_record *record, struct tenant_member *member)
 {
 	int64_t own = saturating_sub(member->granted, member->lent);
 	int64_t kept = member->borrowed > 0
 			       ? saturating_add(member->granted, member->borrowed)
 			       : saturating_sub(own, saturating_mul(member->reserve, 2));
 
-	member->unknown = true;
-	member->assumed = MAX(kept - member->used, 0);
+	member->unknown |= record->known_used == AMOUNT_UNKNOWN;
+	member->assumed = MAX(MAX(kept, record->known_used) - member->used, 0);
+	member->assumed_gpus = MAX(record->known_gpus - member->used_gpus, 0);
 }
 
 static void read_member(const struct cluster *cluster, uint32_t namespace,
@@ -211,8 +219,9 @@ static void read_member(const struct cluster *cluster, uint32_t namespace,
 
 		read_quota(quota_at(cluster, quota), &member);
 		member.enforced = MAX(member.enforced, record->published.most.bytes);
-		member.wants_gpus =
-			cards_for(cards, amounts->limit, amounts->limit_gpus, grant.granted_gpus);
+		member.enforced_gpus = MAX(member.enforced_gpus, MAX(amounts->effective_gpus,
+								     record->published.most.gpus));
+		member.wants_gpus = cards_for(cards, amounts, &grant);
 	}
 	if (owned != TABLE_NONE) {
 		const struct enforced *enforced =
@@ -227,7 +236,7 @@ static void read_member(const struct cluster *cluster, uint32_t namespace,
 	if (member.reserve == 0)
 		member.reserve = MAX(cards->largest, 0);
 	if (record->sums.unpriced > 0)
-		assume_use(&member);
+		assume_use(record, &member);
 	*ret_member = member;
 }
 

@@ -89,10 +89,10 @@ void cluster_forget_grants(struct cluster *cluster);
 
 /*
  * Writes that raise what the namespace may hold: its ResourceQuota, and the status of its governing
- * quota, which says @effective bytes. What they say counts as enforced from when they are sent to
- * when the watch shows them. After an answer that never came, or a write that was given up before
- * it was sent, what was noted counts on until a later one is answered; the view of the quota says
- * so, and it is written again.
+ * quota, which says @effective bytes and cards. What they say counts as enforced from when they are
+ * sent to when the watch shows them. After an answer that never came, or a write that was given up
+ * before it was sent, what was noted counts on until a later one is answered; the view of the quota
+ * says so, and it is written again.
  *
  * @kind, @name: of what was answered, CLUSTER_RESOURCE_QUOTAS or CLUSTER_QUOTAS; quotas that do not
  * govern say nothing that counts. @version: of the object that came of it, 0 when nothing was
@@ -100,7 +100,8 @@ void cluster_forget_grants(struct cluster *cluster);
  */
 void cluster_note_sent(struct cluster *cluster, uint32_t namespace,
 		       const struct resource_amount *hard, size_t n_hard);
-void cluster_note_publishing(struct cluster *cluster, uint32_t namespace, int64_t effective);
+void cluster_note_publishing(struct cluster *cluster, uint32_t namespace, int64_t effective,
+			     int64_t effective_gpus);
 void cluster_note_answered(struct cluster *cluster, uint32_t namespace, enum cluster_kind kind,
 			   struct str name, uint64_t version);
 

@@ -67,6 +67,8 @@ static void decide_grant(struct decision *d, const struct quota_share *share)
 	status->effective = d->usable ? grant->effective : 0;
 	if (share->any_gpus)
 		return;
+	status->granted_gpus = grant->granted_gpus;
+	status->effective_gpus = d->usable ? grant->effective_gpus : 0;
 	d->granted_gpus = least(d->granted_gpus, grant->granted_gpus);
 	d->gpus = least(d->gpus, grant->effective_gpus);
 }

@@ -8,6 +8,7 @@ static bool same_entitlement(const struct quota_status *a, const struct quota_st
 {
 	return a->observed_generation == b->observed_generation && a->effective == b->effective &&
 	       a->granted == b->granted && a->lent == b->lent && a->borrowed == b->borrowed &&
+	       a->granted_gpus == b->granted_gpus && a->effective_gpus == b->effective_gpus &&
 	       str_equal(a->tenant, b->tenant) && a->dry_run.since_us == b->dry_run.since_us;
 }
 

@@ -31,7 +31,7 @@ static void start(struct tenant_party *p, const struct tenant_member *m, struct 
 	*grant = (struct tenant_grant){0};
 	*p = (struct tenant_party){.member = m, .grant = grant};
 	p->memory.held = MAX(m->enforced, tenant_use(m));
-	p->gpus.held = MAX(MAX(m->enforced_gpus, m->used_gpus), 0);
+	p->gpus.held = MAX(MAX(m->enforced_gpus, saturating_add(m->used_gpus, m->assumed_gpus)), 0);
 }
 
 static void order(struct tenant_work *d, struct tenant_grant *grants)

@@ -54,9 +54,11 @@ struct tenant_member {
 	 */
 	int64_t enforced, enforced_gpus;
 	int64_t used, used_gpus; /* by the ledger */
-	bool unknown;            /* it uses, or may have, devices whose memory nothing tells */
-	int64_t assumed;         /* bytes that these count as in all that is decided, >= 0 */
-	int64_t reserve;         /* bytes, >= 0: its largest device */
+	/* Bytes, whole cards that it counts as using besides, >= 0, in all that is decided: devices
+	 * whose memory nothing tells now. */
+	int64_t assumed, assumed_gpus;
+	bool unknown;    /* and how much they are, nothing says */
+	int64_t reserve; /* bytes, >= 0: its largest device */
 };
 
 struct tenant_view {

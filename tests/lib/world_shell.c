@@ -365,11 +365,21 @@ void world_shell_look_at_all(struct world *w)
 	take_dirty(w);
 }
 
+static void recount(struct world *w)
+{
+	struct recount total = {0};
+	uint32_t cursor = 0;
+
+	while (!cluster_recount(w->shell->cluster, &cursor, 1000, &total))
+		;
+}
+
 void world_shell_restart(struct world *w)
 {
 	end(w);
 	begin(w);
 	world_list_all(w);
+	recount(w);
 	world_shell_look_at_all(w);
 }
 

@@ -215,7 +215,8 @@ static void write_status(struct turn *turn, const struct quota_identity *identit
 		return;
 	}
 	if (plan->governs)
-		cluster_note_publishing(shell->cluster, turn->handle, plan->status.effective);
+		cluster_note_publishing(shell->cluster, turn->handle, plan->status.effective,
+					plan->status.effective_gpus);
 	write = add_write(turn->key, WORLD_WRITE_STATUS, q);
 	write->uid = world_uid_number(identity->uid);
 	world_status_set(&write->status, &plan->status);

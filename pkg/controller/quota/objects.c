@@ -126,7 +126,7 @@ int quota_write_status(struct quota_turn *turn, const struct quota_identity *ide
 	}
 	if (plan->governs)
 		cluster_note_publishing(turn->reconciler->cluster, turn->handle,
-					plan->status.effective);
+					plan->status.effective, plan->status.effective_gpus);
 	quota_record_changes(turn->reconciler->recorder, identity, before, &plan->status);
 	write = work_set_add(turn->set, KUBE_APPLY, &api_gpu_memory_quotas, turn->namespace.name,
 			     identity->name);

@@ -218,6 +218,8 @@ static void status_has_all_amounts_rows_and_conditions(void **state)
 		.used = 30 * GIB,
 		.used_percent = 50,
 		.gpus_used = 2,
+		.granted_gpus = 3,
+		.effective_gpus = 1,
 		.pods = 1,
 		.rows = &row,
 		.n_rows = 1,
@@ -238,6 +240,7 @@ static void status_has_all_amounts_rows_and_conditions(void **state)
 		"\"observedGeneration\":3,\"effective\":\"60Gi\",\"granted\":\"0\",\"used\":\"30Gi\","
 		"\"lent\":\"0\",\"borrowed\":\"0\",\"live\":\"0\",\"released\":\"0\","
 		"\"releasedPods\":0,\"usedPercent\":50,\"pods\":1,\"gpus\":2,"
+		"\"grantedGPUs\":3,\"effectiveGPUs\":1,"
 		"\"resources\":[{\"name\":\"nvidia.com/gpu\",\"product\":\"T4\",\"unitMemory\":"
 		"\"15Gi\",\"sharing\":\"None\",\"used\":2,\"hard\":4}],\"deviceClasses\":["
 		"{\"name\":\"gpu\",\"resource\":\"nvidia.com/gpu\"},"

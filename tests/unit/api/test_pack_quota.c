@@ -256,6 +256,8 @@ static void unreadable_status_counts_as_none(void **state)
 		{"{'effective':'1Gi','used':'0','lent':'0','borrowed':'0','live':'0'}", false},
 		{"{" AMOUNTS ",'pods':-1}", false},
 		{"{" AMOUNTS ",'releasedPods':-1}", false},
+		{"{" AMOUNTS ",'grantedGPUs':-1}", false},
+		{"{" AMOUNTS ",'grantedGPUs':3,'effectiveGPUs':2}", true},
 		{"{" AMOUNTS ",'resources':[{'product':'p'}]}", false},
 		{"{" AMOUNTS ",'resources':[{'name':'a/b','used':-1}]}", false},
 		{"{" AMOUNTS ",'resources':[{'name':'a/b','unitMemory':'-1'}]}", false},

@@ -118,18 +118,27 @@ static void test_after_a_restart_the_status_tells_what_was_granted(void **state)
 {
 	struct cluster *c = *state;
 	struct arena arena = {0};
-	struct quota_status status = {
-		.tenant = STR("t"), .granted = 3 * GIB, .borrowed = GIB, .effective = 4 * GIB};
+	struct quota_status status = {.tenant = STR("t"),
+				      .granted = 3 * GIB,
+				      .borrowed = GIB,
+				      .effective = 4 * GIB,
+				      .granted_gpus = 2,
+				      .effective_gpus = 1};
+	struct quota_spec spec = spec_of(5 * GIB);
 	struct tenant_lookup lookup;
 
+	spec.gpus = 7; /* which it waits for */
 	tell_namespace(c, "a", &ml);
-	tell_quota(c, "a", spec_of(5 * GIB), &status);
+	tell_quota(c, "a", spec, &status);
 	tell_tenant(c, "t", 1, &is_ml);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->granted, 3 * GIB);
 	assert_int_equal(member_of(&lookup, "a")->borrowed, GIB);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 4 * GIB);
 	assert_int_equal(member_of(&lookup, "a")->wants, 5 * GIB);
+	assert_int_equal(member_of(&lookup, "a")->granted_gpus, 2);
+	assert_int_equal(member_of(&lookup, "a")->effective_gpus, 1);
+	assert_int_equal(member_of(&lookup, "a")->enforced_gpus, 1);
 	status.tenant = STR("another");
 	tell_quota(c, "a", spec_of(5 * GIB), &status);
 	lookup = look_at(c, "t", &arena);
@@ -269,7 +278,7 @@ static void test_what_is_published_counts_until_it_is_shown(void **state)
 	tell_quota(c, "a", spec_of(4 * GIB), NULL);
 	tell_tenant(c, "t", 1, &is_ml);
 	a = handle_of(c, "a");
-	cluster_note_publishing(c, a, 3 * GIB);
+	cluster_note_publishing(c, a, 3 * GIB, 0);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 3 * GIB);
 	assert_true(quota_look(c, "a", &arena).view.unanswered);
@@ -279,7 +288,7 @@ static void test_what_is_published_counts_until_it_is_shown(void **state)
 	assert_false(quota_look(c, "a", &arena).view.unanswered);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->enforced, 0);
-	cluster_note_publishing(c, a, 3 * GIB);
+	cluster_note_publishing(c, a, 3 * GIB, 0);
 	tell_younger(c, "a");
 	cluster_delete(c, CLUSTER_QUOTAS, STR("a"), STR("younger"));
 	lookup = look_at(c, "t", &arena);
@@ -321,6 +330,39 @@ static void test_cards_in_use_and_wanted(void **state)
 	tell_quota(c, "a", spec, NULL);
 	lookup = look_at(c, "t", &arena);
 	assert_int_equal(member_of(&lookup, "a")->wants_gpus, 2);
+	arena_clear(&arena);
+}
+
+/* Who has cards keeps them, whatever joins; who asks for less memory does not. */
+static void test_a_node_of_larger_cards_takes_nothing_away(void **state)
+{
+	const struct tenant_grant three = {.granted = 240 * GIB, .granted_gpus = 3};
+	const struct device_offer large = {.resource = STR("amd.com/gpu"),
+					   .product = STR("MI300X"),
+					   .unit_memory = 192 * GIB,
+					   .count = 1,
+					   .sharing = DEVICE_WHOLE};
+	struct node_facts node = {
+		.name = STR("m"), .uid = STR("m"), .offers = &large, .n_offers = 1};
+	struct cluster *c = *state;
+	struct arena arena = {0};
+	struct tenant_lookup lookup;
+
+	apply_node(c);
+	tell_namespace(c, "a", &ml);
+	tell_quota(c, "a", spec_of(240 * GIB), NULL);
+	tell_tenant(c, "t", 1, &is_ml);
+	assert_takes(c, "t");
+	tell_grant(c, "t", "a", three);
+	assert_int_equal(cluster_apply_node(c, &node, NULL), 0);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->wants_gpus, 3);
+	tell_quota(c, "a", spec_of(300 * GIB), NULL);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->wants_gpus, 3);
+	tell_quota(c, "a", spec_of(200 * GIB), NULL);
+	lookup = look_at(c, "t", &arena);
+	assert_int_equal(member_of(&lookup, "a")->wants_gpus, 1);
 	arena_clear(&arena);
 }
 
@@ -374,7 +416,9 @@ static void test_devices_that_nothing_tells_keep_loans_as_they_are(void **state)
 		.granted = 160 * GIB, .borrowed = 160 * GIB, .effective = 320 * GIB};
 	struct cluster *c = *state;
 	struct arena arena = {0};
+	struct recount total = {0};
 	struct tenant_lookup lookup;
+	uint32_t cursor = 0;
 
 	apply_node(c);
 	tell_namespace(c, "a", &ml);
@@ -400,6 +444,18 @@ static void test_devices_that_nothing_tells_keep_loans_as_they_are(void **state)
 	assert_int_equal(member_of(&lookup, "b")->assumed, 320 * GIB);
 	assert_int_equal(member_of(&lookup, "a")->assumed,
 			 320 * GIB - 2 * member_of(&lookup, "a")->reserve);
+	assert_true(member_of(&lookup, "a")->unknown && member_of(&lookup, "b")->unknown);
+
+	/* what was known of it once is gone by */
+	apply_node(c);
+	assert_true(cluster_recount(c, &cursor, 1000, &total));
+	apply_cards(c, "b", "z", 1);
+	cluster_delete(c, CLUSTER_NODES, STR_NONE, STR("n"));
+	cluster_refresh_tenant(c, cluster_tenant_find(c, STR("t")));
+	lookup = look_at(c, "t", &arena);
+	assert_false(member_of(&lookup, "a")->unknown || member_of(&lookup, "b")->unknown);
+	assert_int_equal(member_of(&lookup, "b")->assumed, 400 * GIB);
+	assert_int_equal(member_of(&lookup, "b")->assumed_gpus, 5);
 	arena_clear(&arena);
 }
 
@@ -444,6 +500,7 @@ int main(void)
 		CASE(what_was_sent_counts_until_it_is_shown),
 		CASE(what_is_published_counts_until_it_is_shown),
 		CASE(cards_in_use_and_wanted),
+		CASE(a_node_of_larger_cards_takes_nothing_away),
 		CASE(a_tenant_s_namespace_without_a_quota_has_a_view),
 		CASE(devices_that_nothing_tells_keep_loans_as_they_are),
 		CASE(what_a_tenant_published_is_seen_whole),
