@@ -316,6 +316,10 @@ def test_the_columns_of_kubectl_get(world, namespace):
     lines = world.cluster.kubectl("get", "gmq", "-n", namespace.name).splitlines()
     assert lines[0].split() == ["NAME", "MEMORY", "EFFECTIVE", "USED", "USED%", "GPUS", "PODS", "THROTTLED", "READY", "AGE"]
     assert lines[1].split()[:-1] == ["team", "320Gi", "320Gi", "163118Mi", "50", "2", "1", "False", "True"]
+    wide = world.cluster.kubectl("get", "gmq", "-n", namespace.name, "-o", "wide").splitlines()
+    assert wide[0].split() == ["NAME", "MEMORY", "EFFECTIVE", "USED", "USED%", "GPUS", "PODS", "THROTTLED", "READY", "ACCEPTED",
+                               "GRANTED", "LENT", "BORROWED", "TENANT", "AGE"]
+    assert wide[1].split()[7:10] == ["False", "True", "True"]
     assert world.cluster.kubectl("get", "gpuqos", "-n", namespace.name, "-o", "name").split() == [
         "gpumemoryquota.gpuqos.io/team"]
 
@@ -327,6 +331,8 @@ def test_the_columns_of_kubectl_get(world, namespace):
     ("spec.perPod.gpuMemory", "GPU memory of one pod"),
     ("spec.containerDefaults", "every container"),
     ("status.resources.unitMemory", "GPU memory of one unit"),
+    ("status.resources.sharing", "Fraction, a part of a card"),
+    ("status.conditions", "whether that is what the spec asks for is condition Accepted"),
     ("status.conditions.reason", "One word for programs"),
 ])
 def test_kubectl_explains_each_field(world, field, words):
