@@ -74,6 +74,11 @@ times() {
 	echo $(($1 * number))
 }
 
+# in_mi BYTES: as a person would write it, rounded up.
+in_mi() {
+	echo "$((($1 + 1048575) >> 20))Mi"
+}
+
 # Amounts for devices that are not known beforehand.
 use_offer() {
 	local rows row unit sum=0
@@ -84,13 +89,13 @@ use_offer() {
 	mapfile -t research_rows < <(sed -n '2,4p' <<<"$rows")
 	((${#research_rows[@]})) || research_rows=("$chat_row")
 	unit=${chat_row##* }
-	chat_memory=$(times "$chat_fits" "$unit")
-	chat_per_pod=$(times 2 "$unit")
+	chat_memory=$(in_mi "$(times "$chat_fits" "$unit")")
+	chat_per_pod=$(in_mi "$(times 2 "$unit")")
 	chat_caps=("resources: {${chat_row%% *}: \"$chat_fits\"}")
 	for row in "${research_rows[@]}"; do
 		((sum += $(times 2 "${row##* }")))
 	done
-	research_memory=$sum
+	research_memory=$(in_mi "$sum")
 }
 
 # Rows that have all three fields; the product may be missing in the middle.

@@ -26,9 +26,18 @@ choose_cluster() {
 
 refuse_installed() {
 	local found
-	found=$(kubectl get --ignore-not-found -o name crd/gpumemoryquotas.gpuqos.io \
-		"namespace/$system" "namespace/$chat" "namespace/$research") || die "the cluster cannot be read"
-	[[ -z $found ]] || die "the cluster has these already, and the demo would remove them at its end: ${found//$'\n'/ }"
+	found=$(kubectl get --ignore-not-found -o name -k hack/demo.d &&
+		kubectl get --ignore-not-found -o name "namespace/$chat" "namespace/$research") || die "the cluster cannot be read"
+	[[ -z $found ]] || die "the cluster has what the demo would remove at its end, $(wc -l <<<"$found") objects: $(head -n 4 <<<"$found" |
+		paste -s -d ' ') ..."
+}
+
+# applied INDENT: how many of which kinds config/default has, as it is now.
+applied() {
+	kubectl kustomize hack/demo.d | awk '/^kind:/ { print $2 }' | sort | uniq -c | awk -v indent="$1" '
+		{ word = $1 " " $2; used += length(word) + 2 }
+		used > 90 { printf ",\n%s%s", indent, word; used = length(word); next }
+		{ printf "%s%s", (NR > 1 ? ", " : ""), word }'
 }
 
 ask_for_cluster() {
@@ -37,10 +46,12 @@ ask_for_cluster() {
 KUBECONFIG is set: the demo would use the cluster of context "$(kubectl config current-context)".
 
 It needs      cluster-admin, Kubernetes 1.33 or newer, and nodes that offer GPUs with labels that tell their memory.
-It makes      CRD gpumemoryquotas.gpuqos.io, three admission policies, three ClusterRoles and a binding,
-              namespaces $system, $chat and $research, and in them
-              a few pods that ask for GPUs and do nothing ($image). No nodes.
+It makes      what \`kubectl kustomize config/default\` prints, all of it named gpuqos-... or of gpuqos.io:
+              $(applied '              ');
+              namespaces $chat and $research, and in them a few pods that ask for GPUs and
+              do nothing ($image). No nodes.
 It removes    all of that at its end, unless KEEP=1.
+It plays      steps 1 to 8. The rest needs nodes and amounts that are known: unset KUBECONFIG to see it.
 
 END
 	[[ ${DEMO_YES:-} != 1 ]] || return 0
@@ -238,7 +249,7 @@ clean_up() {
 
 leave() {
 	local status=$?
-	trap '' INT TERM HUP
+	trap '' INT TERM HUP PIPE
 	trap - EXIT
 	set +e
 	[[ -n $played ]] || { ((status)) || status=1; }

@@ -42,7 +42,7 @@ step_cluster() {
 
 step_install() {
 	next_step "Install gpuqos" \
-		"CRD, admission policies, RBAC: config/default, with the Deployment scaled to 0, as the demo has no image of it."
+		"CRDs, admission policies, RBAC: config/default, with the Deployment scaled to 0, as the demo has no image of it."
 	[[ $own_cluster == yes ]] || touched_cluster=yes
 	show kubectl apply -k hack/demo.d
 	kubectl wait --for=condition=Established crd/gpumemoryquotas.gpuqos.io --timeout=30s >/dev/null ||
@@ -80,7 +80,7 @@ find_offer() {
 }
 
 step_quotas() {
-	next_step "Two tenants, each with an amount of GPU memory" \
+	next_step "Two namespaces, each with an amount of GPU memory" \
 		"It counts by memory, whatever the kind: whole cards, MIG slices, shares of a card."
 	kubectl create namespace "$chat" >/dev/null
 	kubectl create namespace "$research" >/dev/null

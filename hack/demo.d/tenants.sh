@@ -78,8 +78,9 @@ step_lending() {
 	make_pods "$lab-train" train 2
 	await 60 "$lab-train has its own back" field_is "$lab-train" lent 0
 	await 30 "$lab-serve holds what is its own" field_is "$lab-serve" used "$(cards 2)"
-	echo "Its onShrink is Evict: the youngest went first, one at a time, each with a receipt:"
-	kubectl get events -n "$lab-serve" --field-selector reason=Evicted -o 'custom-columns=WHAT:.message' | grep . | head -n 4
+	echo "Its onShrink is Evict: the youngest went first (of the same second, by name), one at a time, each with a receipt:"
+	kubectl get events -n "$lab-serve" --field-selector reason=Evicted,involvedObject.kind=Pod --sort-by=.eventTime \
+		-o 'custom-columns=WHEN:.eventTime,WHAT:.message'
 	show_tenant
 }
 
@@ -115,7 +116,9 @@ bind() { # NAMESPACE POD NODE: as another scheduler does
 step_one_number() {
 	local namespace=gpuqos-demo-mixed by_hand=$((81559 + 9984 + 3000 + 81559))Mi
 	next_step "One number over whole cards, MIG, HAMi and a DRA claim" \
-		"By hand: 81559Mi + 9984Mi + 3000Mi + 81559Mi = $by_hand."
+		"By hand: 81559Mi + 9984Mi + 3000Mi + 81559Mi = $by_hand. From here on a node of HAMi offers nvidia.com/gpu as well," \
+		"of which a pod may take 1Mi: so every ResourceQuota lets in as many as its quota has MiB, unless the quota says gpus" \
+		"or caps it in resources, and it is the admission policy that counts the cards."
 	kubectl apply -f hack/demo.d/one-number.yaml >/dev/null
 	kubectl create namespace "$namespace" >/dev/null
 	quota_manifest "$namespace" 1Ti | kubectl apply -f - >/dev/null

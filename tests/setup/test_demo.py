@@ -104,7 +104,9 @@ def test_what_is_lent_comes_back_with_a_receipt(demo):
     step = section(demo[0], 10)
     assert "ok: 4 pods run on 2 cards of its own and 2 borrowed ones" in step
     assert "ok: gpuqos-demo-lab-serve holds what is its own" in step
-    assert len(re.findall(r"^Pod more-\d holds ", step, re.MULTILINE)) >= 2
+    assert sorted(re.findall(r"^\d{4}-\S+ +Pod (more-\d) holds ", step, re.MULTILINE)) == ["more-0", "more-1"]
+    times = re.findall(r"^(\d{4}-\S+) +Pod more-", step, re.MULTILINE)
+    assert times == sorted(times)
 
 
 def test_a_cut_ends_as_onshrink_says(demo):
