@@ -77,7 +77,11 @@
 #define LIMIT_CLAIM_DEVICES        32  /* results of one allocation, likewise */
 #define LIMIT_CHOICES_PER_REQUEST  32  /* of firstAvailable; the API server allows 8 */
 #define LIMIT_CLAIM_PODS           256 /* that a claim is reserved for: what the API server allows */
-#define LIMIT_TABLE_RESOURCES      256 /* resources[] of --config */
+#define LIMIT_TABLE_RESOURCES      256   /* resources[] of --config */
+#define LIMIT_LAYOUT               65536 /* bytes of an annotation gpuqos.io/topology */
+#define LIMIT_LAYOUT_NUMAS         64
+#define LIMIT_LAYOUT_BRIDGES       512
+#define LIMIT_LAYOUT_GPUS          64 /* a set of them is a word */
 
 /* What the program says */
 #define LIMIT_ERROR_MESSAGE 512
