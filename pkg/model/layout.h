@@ -66,7 +66,7 @@ struct layout_numa {
 	uint32_t id;     /* the kernel's; each once, need not be dense */
 	struct str cpus; /* "0-23,48-71", as the kernel lists them; empty: memory only */
 	uint32_t n_cpus;
-	int64_t memory; /* bytes */
+	int64_t memory; /* bytes, 0: CPUs only, or AMOUNT_UNKNOWN */
 };
 
 /* A PCI bridge below a root: a root port or a switch. Parents come before their children. */
