@@ -12,6 +12,7 @@
 #include "api/layout.h"
 #include "api/wire_layout.h"
 #include "base/macros.h"
+#include "lib/layouts.h"
 
 #define NUMA    "{'id':0,'cpus':'0-3,8'},{'id':4,'cpus':'4-7','memory':'0'}"
 #define BRIDGES "{'pci':'0000:16:02.0'},{'pci':'0000:17:00.0','parent':0}"
@@ -458,6 +459,41 @@ static void what_was_written_is_what_is_read(void **state)
 	assert_non_null(strstr(first.data, "\"speed\":\"63000000000\""));
 }
 
+static void assert_round_trip(const char *name, const struct layout *layout)
+{
+	struct buf body CLEANUP(buf_clear);
+	struct layout again;
+
+	buf_init(&body, LIMIT_LAYOUT);
+	arena_reset(&arena);
+	api_body_layout(&body, layout);
+	if (body.overflowed || api_read_layout(buf_str(&body), &arena, &again, &err) < 0)
+		fail_msg("%s: %s", name, body.overflowed ? "too long" : err.message);
+	if (!layouts_equal(layout, &again))
+		fail_msg("%s reads as another one: %s", name, body.data);
+}
+
+static void machines_are_read_as_they_were_written(void **state)
+{
+	static struct machine machine;
+	struct random random;
+
+	(void)state;
+	machine_dgx2(&machine);
+	assert_round_trip("DGX-2", &machine.layout);
+	machine_dgx_h100(&machine);
+	assert_round_trip("DGX H100", &machine.layout);
+	machine_pcie_box(&machine);
+	assert_round_trip("a box without NVLink", &machine.layout);
+	machine_unknown(&machine, LIMIT_LAYOUT_GPUS);
+	assert_round_trip("a node of which nothing is known", &machine.layout);
+	random_init(&random, 1);
+	for (size_t i = 0; i < 200; i++) {
+		machine_random(&machine, &random, 20);
+		assert_round_trip("a random node", &machine.layout);
+	}
+}
+
 static void a_layout_is_written_as_documented(void **state)
 {
 	static const char written[] =
@@ -511,6 +547,7 @@ int main(void)
 		cmocka_unit_test_setup(a_document_has_a_depth, reset),
 		cmocka_unit_test_setup(a_full_arena_is_an_error, reset),
 		cmocka_unit_test_setup(what_was_written_is_what_is_read, reset),
+		cmocka_unit_test_setup(machines_are_read_as_they_were_written, reset),
 		cmocka_unit_test_setup(a_layout_is_written_as_documented, reset),
 		cmocka_unit_test_setup(too_small_a_buffer_overflows, reset),
 		cmocka_unit_test_setup(the_tables_are_sound, reset),
