@@ -239,19 +239,24 @@ static bool same_bridges(const struct layout *a, const struct layout *b)
 	return true;
 }
 
-static bool same_gpu(const struct layout_gpu *a, const struct layout_gpu *b)
+static bool same_migs(const struct layout_gpu *a, const struct layout_gpu *b)
 {
-	if (!str_equal(a->uuid, b->uuid) || !str_equal(a->pci, b->pci) ||
-	    !str_equal(a->product, b->product) || a->index != b->index || a->numa != b->numa ||
-	    a->bridge != b->bridge || a->speed != b->speed || a->memory != b->memory)
-		return false;
-	if (a->sharing != b->sharing || a->health != b->health || a->n_migs != b->n_migs)
+	if (a->n_migs != b->n_migs)
 		return false;
 	for (size_t i = 0; i < a->n_migs; i++)
 		if (!str_equal(a->migs[i].profile, b->migs[i].profile) ||
 		    a->migs[i].count != b->migs[i].count || a->migs[i].memory != b->migs[i].memory)
 			return false;
 	return true;
+}
+
+static bool same_gpu(const struct layout_gpu *a, const struct layout_gpu *b)
+{
+	if (!str_equal(a->uuid, b->uuid) || !str_equal(a->pci, b->pci) ||
+	    !str_equal(a->product, b->product) || a->index != b->index || a->numa != b->numa ||
+	    a->bridge != b->bridge || a->speed != b->speed || a->memory != b->memory)
+		return false;
+	return a->sharing == b->sharing && a->health == b->health && same_migs(a, b);
 }
 
 static bool same_links(const struct layout *a, const struct layout *b)

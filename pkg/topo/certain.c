@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What kubelet may choose falls into groups of cards: any choice from one group, none across
+ * groups. All cards are one group, or those of each NUMA node are. Two or more of a group lie in
+ * one domain whatever they are, exactly where the group does, since any two of its cards can be
+ * among them.
+ */
+#include "topo/certain.h"
+
+#include "base/limits.h"
+#include "base/macros.h"
+
+/* --- words */
+
+const char *topo_verdict_reason(enum topo_verdict verdict)
+{
+	static const char *const reasons[] = {
+#define X(name, reason, text) [TOPO_CERTAIN_##name] = reason,
+		TOPO_VERDICTS(X)
+#undef X
+	};
+
+	return reasons[verdict];
+}
+
+static const char *scope_noun(enum layout_scope scope)
+{
+	static const char *const nouns[] = {
+		[LAYOUT_NUMA] = "NUMA node",
+		[LAYOUT_PCIE_SWITCH] = "PCIe switch",
+		[LAYOUT_NVLINK] = "NVLink domain",
+	};
+
+	return nouns[scope];
+}
+
+void topo_verdict_describe(enum topo_verdict verdict, enum layout_scope scope, struct buf *buf)
+{
+	static const char *const texts[] = {
+#define X(name, reason, text) [TOPO_CERTAIN_##name] = text,
+		TOPO_VERDICTS(X)
+#undef X
+	};
+	struct str text = str_from(texts[verdict]);
+	const char *noun = strstr(text.data, "%s");
+
+	if (noun) {
+		buf_add(buf, text.data, (size_t)(noun - text.data));
+		buf_add_cstr(buf, scope_noun(scope));
+		text = str_skip(text, (size_t)(noun - text.data) + 2);
+	}
+	buf_add_str(buf, text);
+}
+
+/* --- kubelet */
+
+/* Cards of each NUMA node in @set, the most first; the length of it. */
+static uint32_t count_by_numa(const struct topo *topo, uint64_t set,
+			      uint32_t counts[LIMIT_LAYOUT_GPUS])
+{
+	uint32_t n = 0;
+
+	while (set != 0) {
+		uint32_t first = topo_set_first(set), count, at;
+		uint64_t node =
+			set & (topo->cards[first].together[LAYOUT_NUMA] | topo_set_of(first));
+
+		set &= ~node;
+		if (topo_domain(topo, LAYOUT_NUMA, first) == LAYOUT_NONE)
+			continue;
+		count = topo_set_count(node);
+		for (at = n++; at > 0 && counts[at - 1] < count; at--)
+			counts[at] = counts[at - 1];
+		counts[at] = count;
+	}
+	return n;
+}
+
+/* How many NUMA nodes, taken from the one with the most cards on, have @count; 0: not all. */
+static uint32_t nodes_needed(const uint32_t *counts, uint32_t n, uint32_t count)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		sum += counts[i];
+		if (sum >= count)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* Whether hints for @count cards that are aligned together leave kubelet a place. */
+static bool hints_admit(const struct topo *topo, uint64_t free, uint32_t count)
+{
+	uint32_t all[LIMIT_LAYOUT_GPUS], left[LIMIT_LAYOUT_GPUS];
+	uint32_t n_all = count_by_numa(topo, topo_set_below(topo->n_cards), all);
+	uint32_t n_left = count_by_numa(topo, free, left), needed, wanted = 1;
+
+	if (count == 0 || n_all == 0)
+		return true;
+	if (topo->kubelet.policy == LAYOUT_POLICY_RESTRICTED)
+		wanted = nodes_needed(all, n_all, count);
+	needed = nodes_needed(left, n_left, count);
+	return needed > 0 && needed <= wanted;
+}
+
+static bool any_without_numa(const struct topo *topo, uint64_t set)
+{
+	topo_set_for_each(card, set)
+		if (topo->cards[card].domain[LAYOUT_NUMA] == LAYOUT_NONE)
+			return true;
+	return false;
+}
+
+enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_request *request)
+{
+	enum layout_policy policy = topo->kubelet.policy;
+	bool together = topo->kubelet.pod_scope || request->most == request->count;
+
+	if (policy == LAYOUT_POLICY_UNKNOWN)
+		return TOPO_UNKNOWN;
+	if (policy != LAYOUT_POLICY_SINGLE_NUMA && policy != LAYOUT_POLICY_RESTRICTED)
+		return TOPO_YES;
+	if (hints_admit(topo, request->free, request->count))
+		return TOPO_YES;
+	if (any_without_numa(topo, topo_set_below(topo->n_cards)))
+		return TOPO_UNKNOWN;
+	if (together || !hints_admit(topo, request->free, request->most))
+		return TOPO_NO;
+	return TOPO_UNKNOWN;
+}
+
+bool topo_kubelet_aligns(const struct topo *topo, const struct topo_request *request)
+{
+	return topo->kubelet.policy == LAYOUT_POLICY_SINGLE_NUMA && topo->kubelet.static_cpu &&
+	       request->guaranteed && request->whole_cpus &&
+	       (topo->kubelet.pod_scope || request->most == request->count) &&
+	       !any_without_numa(topo, request->free);
+}
+
+/* --- the verdict */
+
+static enum topo_verdict judge_named(const struct topo *topo, enum layout_scope scope,
+				     uint64_t named)
+{
+	if (named & ~topo->usable)
+		return TOPO_CERTAIN_FAILED;
+	switch (topo_in_one_domain(topo, scope, named)) {
+	case TOPO_YES:
+		return TOPO_CERTAIN_NAMED;
+	case TOPO_NO:
+		return TOPO_CERTAIN_APART;
+	case TOPO_UNKNOWN:
+		break;
+	}
+	return TOPO_CERTAIN_UNKNOWN;
+}
+
+/* Whether, in each NUMA node with enough of them, the free cards lie in one domain. */
+static bool any_node_will_do(const struct topo *topo, enum layout_scope scope,
+			     const struct topo_request *request)
+{
+	uint64_t left = request->free;
+
+	while (left != 0) {
+		uint32_t first = topo_set_first(left);
+		uint64_t node =
+			left & (topo->cards[first].together[LAYOUT_NUMA] | topo_set_of(first));
+
+		left &= ~node;
+		if (topo_set_count(node) >= request->count &&
+		    topo_in_one_domain(topo, scope, node) != TOPO_YES)
+			return false;
+	}
+	return true;
+}
+
+/* The first thing that keeps kubelet from aligning the pod. */
+static enum topo_verdict what_is_missing(const struct topo *topo,
+					 const struct topo_request *request)
+{
+	if (topo->kubelet.policy != LAYOUT_POLICY_SINGLE_NUMA)
+		return TOPO_CERTAIN_NO_POLICY;
+	if (!topo->kubelet.static_cpu)
+		return TOPO_CERTAIN_NO_STATIC;
+	if (!request->guaranteed)
+		return TOPO_CERTAIN_NOT_GUARANTEED;
+	if (!request->whole_cpus)
+		return TOPO_CERTAIN_NO_WHOLE_CPUS;
+	if (!topo->kubelet.pod_scope && request->most < request->count)
+		return TOPO_CERTAIN_CONTAINERS;
+	return TOPO_CERTAIN_UNKNOWN;
+}
+
+static enum topo_verdict why_not(const struct topo *topo, enum layout_scope scope,
+				 const struct topo_request *request)
+{
+	if (topo_largest_in_one(topo, scope, request->free, true) < request->count)
+		return TOPO_CERTAIN_SPANS;
+	if (topo_largest_in_one(topo, scope, request->free, false) < request->count)
+		return TOPO_CERTAIN_UNKNOWN;
+	return scope == LAYOUT_NUMA ? what_is_missing(topo, request) : TOPO_CERTAIN_CHOICE;
+}
+
+enum topo_verdict topo_certain(const struct topo *topo, enum layout_scope scope,
+			       const struct topo_request *request)
+{
+	bool one = request->count <= 1;
+
+	if (request->named != 0)
+		return judge_named(topo, scope, request->named);
+	if (topo_set_count(request->free) < request->count)
+		return TOPO_CERTAIN_TOO_FEW;
+	if (request->count > 0 && request->free & ~topo->usable)
+		return TOPO_CERTAIN_FAILED;
+	if (topo_kubelet_admits(topo, request) == TOPO_NO)
+		return TOPO_CERTAIN_REFUSES;
+	if (one || topo_in_one_domain(topo, scope, request->free) == TOPO_YES)
+		return TOPO_CERTAIN_ALL;
+	if (topo_kubelet_aligns(topo, request) && any_node_will_do(topo, scope, request))
+		return TOPO_CERTAIN_ALIGNED;
+	return why_not(topo, scope, request);
+}
