@@ -123,7 +123,7 @@ enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_
 		return TOPO_YES;
 	if (hints_admit(topo, request->free, request->count))
 		return TOPO_YES;
-	if (any_without_numa(topo, topo_set_below(topo->n_cards)))
+	if (any_without_numa(topo, request->free))
 		return TOPO_UNKNOWN;
 	if (together || !hints_admit(topo, request->free, request->most))
 		return TOPO_NO;
@@ -156,11 +156,13 @@ static enum topo_verdict judge_named(const struct topo *topo, enum layout_scope 
 	return TOPO_CERTAIN_UNKNOWN;
 }
 
-/* Whether, in each NUMA node with enough of them, the free cards lie in one domain. */
+/* Whether, in each NUMA node with enough of them, the free cards lie in one domain; there is one.
+ */
 static bool any_node_will_do(const struct topo *topo, enum layout_scope scope,
 			     const struct topo_request *request)
 {
 	uint64_t left = request->free;
+	bool any = false;
 
 	while (left != 0) {
 		uint32_t first = topo_set_first(left);
@@ -168,11 +170,13 @@ static bool any_node_will_do(const struct topo *topo, enum layout_scope scope,
 			left & (topo->cards[first].together[LAYOUT_NUMA] | topo_set_of(first));
 
 		left &= ~node;
-		if (topo_set_count(node) >= request->count &&
-		    topo_in_one_domain(topo, scope, node) != TOPO_YES)
+		if (topo_set_count(node) < request->count)
+			continue;
+		if (topo_in_one_domain(topo, scope, node) != TOPO_YES)
 			return false;
+		any = true;
 	}
-	return true;
+	return any;
 }
 
 /* The first thing that keeps kubelet from aligning the pod. */

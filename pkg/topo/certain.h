@@ -78,6 +78,7 @@ enum topo_verdict {
 #define X(name, reason, text) TOPO_CERTAIN_##name,
 	TOPO_VERDICTS(X)
 #undef X
+		TOPO_VERDICT_COUNT
 };
 
 /* Whether the node satisfies @scope for certain, and how or why not. */
