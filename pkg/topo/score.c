@@ -85,18 +85,6 @@ static struct choice with_card(const struct search *s, const struct choice *choi
 	};
 }
 
-static struct choice without_card(const struct search *s, const struct choice *choice,
-				  uint64_t card)
-{
-	uint64_t set = choice->set & ~(UINT64_C(1) << card);
-
-	return (struct choice){
-		.set = set,
-		.score = choice->score - score_with(s->topo, card, set),
-		.pull = choice->pull - s->pulls[card],
-	};
-}
-
 /* What may still be taken beside @card. */
 static uint64_t beside(const struct search *s, uint64_t card, uint64_t candidates)
 {
@@ -152,26 +140,31 @@ static void extend(struct search *s, const struct choice *choice, uint64_t candi
 	}
 }
 
-/* --- greed and exchange */
+/* --- greed and exchange: what each card would add to a set is kept, not summed up again */
 
 static void grow_from(struct search *s, uint64_t first)
 {
 	struct choice choice = with_card(s, &(struct choice){0}, first);
-	uint64_t candidates = beside(s, first, s->candidates);
+	uint64_t candidates = beside(s, first, s->candidates), added = first;
+	int64_t gains[LIMIT_LAYOUT_GPUS] = {0};
 
 	while (topo_set_count(choice.set) < s->ask->count && candidates != 0) {
 		struct choice best = {0};
 		uint64_t taken = 0;
 
 		topo_set_for_each(card, candidates) {
-			struct choice next = with_card(s, &choice, card);
+			struct choice next = {choice.set | UINT64_C(1) << card, choice.score,
+					      choice.pull + s->pulls[card]};
 
+			gains[card] += topo_pair(s->topo, card, added);
+			next.score += gains[card];
 			if (best.set == 0 || is_better(&next, &best)) {
 				best = next;
 				taken = card;
 			}
 		}
 		choice = best;
+		added = taken;
 		candidates = beside(s, taken, candidates);
 	}
 	if (topo_set_count(choice.set) == s->ask->count)
@@ -187,14 +180,22 @@ static bool fits_in(const struct search *s, uint64_t card, uint64_t set)
 static bool exchange(struct search *s)
 {
 	const struct choice start = s->best;
+	int64_t gains[LIMIT_LAYOUT_GPUS];
 
+	topo_set_for_each(card, s->candidates)
+		gains[card] = score_with(s->topo, card, start.set);
 	topo_set_for_each(out, start.set) {
-		struct choice less = without_card(s, &start, out);
+		uint64_t kept = start.set & ~(UINT64_C(1) << out);
 
 		topo_set_for_each(in, s->candidates & ~start.set) {
-			struct choice other = with_card(s, &less, in);
+			struct choice other = {
+				.set = kept | UINT64_C(1) << in,
+				.score = start.score - gains[out] + gains[in] -
+					 topo_pair(s->topo, in, out),
+				.pull = start.pull - s->pulls[out] + s->pulls[in],
+			};
 
-			if (fits_in(s, in, less.set))
+			if (fits_in(s, in, kept))
 				consider(s, &other);
 		}
 	}
