@@ -177,12 +177,13 @@ static void random_links(struct machine *m, struct random *random)
 
 static void random_distances(struct machine *m, struct random *random)
 {
+	static const uint32_t distances[] = {10, 12, 21, 255};
 	size_t n = m->layout.n_numas;
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < i; j++)
 			m->distances[i * n + j] = m->distances[j * n + i] =
-				20 + 6 * below(random, 3);
+				distances[below(random, 4)];
 	if (below(random, 8) == 0)
 		m->layout.distances = NULL;
 }

@@ -248,7 +248,7 @@ static void check_many(const struct topo_ask *ask, uint64_t set, enum topo_found
 	}
 }
 
-static void check_many_cards(struct random *random)
+static enum topo_found check_many_cards(struct random *random)
 {
 	unsigned int scope = (unsigned int)random_below(random, TOPO_SCOPES + 1);
 	struct topo_ask ask = {
@@ -266,20 +266,24 @@ static void check_many_cards(struct random *random)
 		 topo_largest_in_one(world.topo, ask.scope, ask.free & world.topo->usable, false) >=
 			 ask.count)
 		fail_world("missed", ask.free, ask.count, ask.scope);
+	return found;
 }
 
 static void the_set_of_many_cards_cannot_be_made_better_by_one_exchange(void **state)
 {
+	size_t cut_short = 0;
+
 	(void)state;
-	for (world.seed = 1; world.seed <= seeds() / 4; world.seed++) {
+	for (world.seed = 1; world.seed <= seeds(); world.seed++) {
 		struct random random;
 
 		random_init(&random, world.seed);
 		machine_random(&world.machine, &random, MANY_CARDS);
 		world.topo = topo_new(&world.machine.layout);
-		check_many_cards(&random);
+		cut_short += check_many_cards(&random) == TOPO_GOOD;
 		forget();
 	}
+	assert_true(cut_short > seeds() / 20);
 }
 
 /* --- what is certain */
@@ -353,6 +357,14 @@ static enum topo_answer expected_admission(const struct topo_request *request)
 	return TOPO_NO;
 }
 
+/* Whatever is unknown: no choice lies in one domain. */
+static void check_spans(uint64_t free, uint32_t count, unsigned int scope)
+{
+	for (uint64_t set = free; set != 0; set = (set - 1) & free)
+		if (topo_set_count(set) == count && world.in_one[scope][set] != ORACLE_NO)
+			fail_world("would not span", set, count, scope);
+}
+
 static void check_certain(const struct topo_request *request)
 {
 	enum topo_answer admits = topo_kubelet_admits(world.topo, request);
@@ -369,12 +381,8 @@ static void check_certain(const struct topo_request *request)
 		if (topo_is_certain(verdict) != expected)
 			fail_world(topo_verdict_reason(verdict), request->free, request->count,
 				   scope);
-		if (verdict == TOPO_CERTAIN_SPANS) {
-			uint64_t none;
-
-			if (brute_force(request->free, request->count, scope, &none))
-				fail_world("would span", request->free, request->count, scope);
-		}
+		if (verdict == TOPO_CERTAIN_SPANS)
+			check_spans(request->free, request->count, scope);
 	}
 }
 
@@ -410,7 +418,10 @@ static void what_is_certain_holds_for_every_choice_of_kubelet(void **state)
 		struct random random;
 
 		random_init(&random, world.seed);
-		machine_random(&world.machine, &random, CARDS);
+		if (world.seed % 4 == 0)
+			machine_pcie_box(&world.machine);
+		else
+			machine_random(&world.machine, &random, CARDS);
 		if (random_below(&random, 2) == 0)
 			world.machine.layout.kubelet = (struct layout_kubelet){
 				LAYOUT_POLICY_SINGLE_NUMA, random_below(&random, 2) == 0, true};

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -384,33 +383,30 @@ static void lists_have_limits(void **state)
 	refuses_long_list("nvlinks", "{}", LIMIT_LAYOUT_GPUS * (LIMIT_LAYOUT_GPUS - 1) / 2 + 1);
 }
 
-/* '{"version":1' and blanks, or brackets, and a '}' at the end. */
-static int read_filled(size_t len, char filling, size_t brackets)
+/* A document of @len bytes in which something nests @depth deep. */
+static int read_filled(size_t len, size_t depth)
 {
-	char *text = malloc(len);
+	struct buf text CLEANUP(buf_clear);
 	struct layout layout;
-	int rc;
 
-	assert_non_null(text);
-	memset(text, filling, len);
-	memcpy(text, "{\"version\":1", 12);
-	if (brackets > 0)
-		memcpy(text + 12, ",\"x\":", 5);
-	for (size_t i = 0; i < brackets; i++)
-		text[17 + i] = '[';
-	for (size_t i = 0; i < brackets; i++)
-		text[17 + brackets + i] = ']';
-	text[len - 1] = '}';
-	rc = api_read_layout((struct str){text, len}, &arena, &layout, &err);
-	free(text);
-	return rc;
+	buf_init(&text, len);
+	buf_add_cstr(&text, "{\"version\":1,\"x\":[");
+	for (size_t i = 1; i < depth; i++)
+		buf_add_char(&text, '[');
+	for (size_t i = 0; i < depth; i++)
+		buf_add_char(&text, ']');
+	while (text.len + 1 < len)
+		buf_add_char(&text, ' ');
+	buf_add_char(&text, '}');
+	assert_false(text.overflowed);
+	return api_read_layout(buf_str(&text), &arena, &layout, &err);
 }
 
 static void a_document_has_a_size(void **state)
 {
 	(void)state;
-	assert_int_equal(read_filled(LIMIT_LAYOUT, ' ', 0), 0);
-	assert_int_equal(read_filled(LIMIT_LAYOUT + 1, ' ', 0), -1);
+	assert_int_equal(read_filled(LIMIT_LAYOUT, 1), 0);
+	assert_int_equal(read_filled(LIMIT_LAYOUT + 1, 1), -1);
 	assert_int_equal(err.kind, ERROR_LIMIT);
 	assert_string_equal(err.message, "gpuqos.io/topology: has 65537 bytes, more than 65536");
 }
@@ -418,8 +414,8 @@ static void a_document_has_a_size(void **state)
 static void a_document_has_a_depth(void **state)
 {
 	(void)state;
-	assert_int_equal(read_filled(10000, ' ', 100), 0);
-	assert_int_equal(read_filled(10000, ' ', 1000), -1);
+	assert_int_equal(read_filled(10000, 100), 0);
+	assert_int_equal(read_filled(10000, 1000), -1);
 	assert_int_equal(err.kind, ERROR_LIMIT);
 }
 

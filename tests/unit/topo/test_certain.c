@@ -220,65 +220,65 @@ static void a_node_without_any_knowledge_is_never_certain_for_two_cards(void **s
 	check_rows(table, ARRAY_SIZE(table));
 }
 
+static const struct {
+	const char *sentence;
+	enum layout_policy policy;
+	struct topo_request request;
+	enum topo_answer answer;
+} admissions[] = {
+	{"no policy admits anything",
+	 LAYOUT_POLICY_NONE,
+	 {.free = 0x33, .count = 4, .most = 4},
+	 TOPO_YES},
+	{"best effort too",
+	 LAYOUT_POLICY_BEST_EFFORT,
+	 {.free = 0x33, .count = 4, .most = 4},
+	 TOPO_YES},
+	{"an unknown policy may do anything",
+	 LAYOUT_POLICY_UNKNOWN,
+	 {.free = 0xff, .count = 1, .most = 1},
+	 TOPO_UNKNOWN},
+	{"single: enough on one NUMA node",
+	 LAYOUT_POLICY_SINGLE_NUMA,
+	 {.free = 0xf1, .count = 4, .most = 4},
+	 TOPO_YES},
+	{"single: two and two",
+	 LAYOUT_POLICY_SINGLE_NUMA,
+	 {.free = 0x33, .count = 4, .most = 4},
+	 TOPO_NO},
+	{"single: more than a NUMA node has",
+	 LAYOUT_POLICY_SINGLE_NUMA,
+	 {.free = 0xff, .count = 5, .most = 5},
+	 TOPO_NO},
+	{"restricted: four would fit into one NUMA node",
+	 LAYOUT_POLICY_RESTRICTED,
+	 {.free = 0x33, .count = 4, .most = 4},
+	 TOPO_NO},
+	{"restricted: five never do, and two will",
+	 LAYOUT_POLICY_RESTRICTED,
+	 {.free = 0xff, .count = 5, .most = 5},
+	 TOPO_YES},
+	{"two containers of which each may find its NUMA node",
+	 LAYOUT_POLICY_SINGLE_NUMA,
+	 {.free = 0x33, .count = 4, .most = 2},
+	 TOPO_UNKNOWN},
+	{"two containers of which one cannot",
+	 LAYOUT_POLICY_SINGLE_NUMA,
+	 {.free = 0x33, .count = 4, .most = 3},
+	 TOPO_NO},
+};
+
 static void what_kubelet_admits(void **state)
 {
-	static const struct {
-		const char *sentence;
-		enum layout_policy policy;
-		struct topo_request request;
-		enum topo_answer answer;
-	} table[] = {
-		{"no policy admits anything",
-		 LAYOUT_POLICY_NONE,
-		 {.free = 0x33, .count = 4, .most = 4},
-		 TOPO_YES},
-		{"best effort too",
-		 LAYOUT_POLICY_BEST_EFFORT,
-		 {.free = 0x33, .count = 4, .most = 4},
-		 TOPO_YES},
-		{"an unknown policy may do anything",
-		 LAYOUT_POLICY_UNKNOWN,
-		 {.free = 0xff, .count = 1, .most = 1},
-		 TOPO_UNKNOWN},
-		{"single: enough on one NUMA node",
-		 LAYOUT_POLICY_SINGLE_NUMA,
-		 {.free = 0xf1, .count = 4, .most = 4},
-		 TOPO_YES},
-		{"single: two and two",
-		 LAYOUT_POLICY_SINGLE_NUMA,
-		 {.free = 0x33, .count = 4, .most = 4},
-		 TOPO_NO},
-		{"single: more than a NUMA node has",
-		 LAYOUT_POLICY_SINGLE_NUMA,
-		 {.free = 0xff, .count = 5, .most = 5},
-		 TOPO_NO},
-		{"restricted: four would fit into one NUMA node",
-		 LAYOUT_POLICY_RESTRICTED,
-		 {.free = 0x33, .count = 4, .most = 4},
-		 TOPO_NO},
-		{"restricted: five never do, and two will",
-		 LAYOUT_POLICY_RESTRICTED,
-		 {.free = 0xff, .count = 5, .most = 5},
-		 TOPO_YES},
-		{"two containers of which each may find its NUMA node",
-		 LAYOUT_POLICY_SINGLE_NUMA,
-		 {.free = 0x33, .count = 4, .most = 2},
-		 TOPO_UNKNOWN},
-		{"two containers of which one cannot",
-		 LAYOUT_POLICY_SINGLE_NUMA,
-		 {.free = 0x33, .count = 4, .most = 3},
-		 TOPO_NO},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(admissions); i++) {
 		struct topo *topo CLEANUP(topo_free) = NULL;
 
 		machine_pcie_box(&machine);
-		machine.layout.kubelet.policy = table[i].policy;
+		machine.layout.kubelet.policy = admissions[i].policy;
 		topo = topo_new(&machine.layout);
-		if (topo_kubelet_admits(topo, &table[i].request) != table[i].answer)
-			fail_msg("not so: %s", table[i].sentence);
+		if (topo_kubelet_admits(topo, &admissions[i].request) != admissions[i].answer)
+			fail_msg("not so: %s", admissions[i].sentence);
 	}
 }
 
