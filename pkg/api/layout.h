@@ -16,7 +16,8 @@
 
 /*
  * Reads the annotation's value, all of it or nothing. Strings point into @text or @arena, the rest
- * lies in @arena; both must stay as long as @ret_layout is used, which is untouched on failure.
+ * lies in @arena; both must stay as long as @ret_layout is used, which is untouched on failure. Any
+ * text that is short enough can be judged in LIMIT_DECODE_ARENA.
  *
  * What is absent or null is unknown. A key that version 1 does not have is passed over, so that an
  * older reader understands a newer agent; a change that an older reader must not pass over is a new
@@ -32,7 +33,7 @@
  * to 255 to others; a negative amount or one beyond LIMIT_LAYOUT_AMOUNT; 0 where only a NUMA node's
  * memory may be 0; partitions with more memory than their card; texts that are not printable ASCII
  * of at most LIMIT_LAYOUT_TEXT bytes. The message says what and where: "gpuqos.io/topology:
- * gpus[3].numa: 2 is none of 2 NUMA nodes".
+ * gpus[3].numa: 2 names none of the 2 there".
  */
 int api_read_layout(struct str text, struct arena *arena, struct layout *ret_layout,
 		    struct error *err);
