@@ -89,19 +89,37 @@ static uint32_t nodes_needed(const uint32_t *counts, uint32_t n, uint32_t count)
 	return 0;
 }
 
+/*
+ * Whether @wanted NUMA nodes have @count cards, whichever @pending of the free ones others take. Of
+ * one node exactly so: others would have to leave less than @count on each. Of more it is enough
+ * that so many stay even if others take from those with the most alone.
+ */
+static bool nodes_suffice(const uint32_t *counts, uint32_t n, uint32_t wanted, uint32_t count,
+			  uint32_t pending)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (wanted == 1)
+			sum += counts[i] >= count ? counts[i] - (count - 1) : 0;
+		else if (i < wanted)
+			sum += counts[i];
+	}
+	return wanted == 1 ? sum > pending : sum >= (uint64_t)count + pending;
+}
+
 /* Whether hints for @count cards that are aligned together leave kubelet a place. */
-static bool hints_admit(const struct topo *topo, uint64_t free, uint32_t count)
+static bool hints_admit(const struct topo *topo, uint64_t free, uint32_t count, uint32_t pending)
 {
 	uint32_t all[LIMIT_LAYOUT_GPUS], left[LIMIT_LAYOUT_GPUS];
 	uint32_t n_all = count_by_numa(topo, topo_set_below(topo->n_cards), all);
-	uint32_t n_left = count_by_numa(topo, free, left), needed, wanted = 1;
+	uint32_t n_left = count_by_numa(topo, free, left), wanted = 1;
 
 	if (count == 0 || n_all == 0)
 		return true;
 	if (topo->kubelet.policy == LAYOUT_POLICY_RESTRICTED)
 		wanted = nodes_needed(all, n_all, count);
-	needed = nodes_needed(left, n_left, count);
-	return needed > 0 && needed <= wanted;
+	return wanted > 0 && nodes_suffice(left, n_left, wanted, count, pending);
 }
 
 static bool any_without_numa(const struct topo *topo, uint64_t set)
@@ -121,13 +139,12 @@ enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_
 		return TOPO_UNKNOWN;
 	if (policy != LAYOUT_POLICY_SINGLE_NUMA && policy != LAYOUT_POLICY_RESTRICTED)
 		return TOPO_YES;
-	if (hints_admit(topo, request->free, request->count))
+	if (hints_admit(topo, request->free, request->count, request->pending))
 		return TOPO_YES;
-	if (any_without_numa(topo, request->free))
+	if (any_without_numa(topo, request->free) ||
+	    hints_admit(topo, request->free, together ? request->count : request->most, 0))
 		return TOPO_UNKNOWN;
-	if (together || !hints_admit(topo, request->free, request->most))
-		return TOPO_NO;
-	return TOPO_UNKNOWN;
+	return TOPO_NO;
 }
 
 bool topo_kubelet_aligns(const struct topo *topo, const struct topo_request *request)
@@ -213,7 +230,7 @@ enum topo_verdict topo_certain(const struct topo *topo, enum layout_scope scope,
 
 	if (request->named != 0)
 		return judge_named(topo, scope, request->named);
-	if (topo_set_count(request->free) < request->count)
+	if (topo_set_count(request->free) < (uint64_t)request->count + request->pending)
 		return TOPO_CERTAIN_TOO_FEW;
 	if (request->count > 0 && request->free & ~topo->usable)
 		return TOPO_CERTAIN_FAILED;

@@ -25,12 +25,14 @@
  * All this is about whole cards: free ones are those of which nothing is given to anybody.
  */
 struct topo_request {
-	/* That kubelet may give out, as far as is known. A failed card that its plugin has
-	 * withdrawn is not among them; one that is among them makes nothing certain. */
+	/* What kubelet has not given out yet, as far as is known: also what is only assumed for
+	 * pods that it has not admitted, since it may give them others. A failed card that its
+	 * plugin has withdrawn is not among them; one that is among them makes nothing certain. */
 	uint64_t free;
-	uint64_t named; /* the cards, where they are named already; else 0 */
-	uint32_t count; /* cards that the pod takes in all */
-	uint32_t most;  /* cards that one of its containers takes at most; count: only one does */
+	uint32_t pending; /* how many of the free cards such pods will take, at most all */
+	uint64_t named;   /* the cards, where they are named already; else 0 */
+	uint32_t count;   /* cards that the pod takes in all */
+	uint32_t most;    /* cards that one of its containers takes at most; count: only one does */
 	bool guaranteed, whole_cpus; /* QoS class; CPUs of all containers that take cards */
 };
 
@@ -102,8 +104,8 @@ bool topo_kubelet_aligns(const struct topo *topo, const struct topo_request *req
 /*
  * Whether kubelet's topology manager admits the pod, by what its device plugin hints. What it
  * rejects has failed for good, so this is worth asking whatever scope a pod has, if any. What CPUs
- * and memory hint is not looked at. UNKNOWN also where containers of one pod may get into each
- * other's way.
+ * and memory hint is not looked at. UNKNOWN also where pending pods, or containers of one pod, may
+ * get into each other's way.
  *
  * none, best-effort: all. single-numa-node: some NUMA node has as many free cards as are aligned
  * together. restricted: as many NUMA nodes as would do if all cards of the node were free, have

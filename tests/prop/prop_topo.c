@@ -337,24 +337,47 @@ static bool all_choices_good(const struct topo_request *request, unsigned int sc
 	}
 }
 
-/* What hints say of all cards together and of the largest container; see topo/certain.h. */
-static enum topo_answer expected_admission(const struct topo_request *request)
+/* Whether hints admit @count cards, whichever pending ones of the free are gone by then. */
+static bool admitted_after_all(const struct topo_request *request)
 {
 	const struct layout *layout = &world.machine.layout;
-	enum layout_policy policy = layout->kubelet.policy;
+	uint64_t gone = request->free;
 
-	if (policy == LAYOUT_POLICY_UNKNOWN)
-		return TOPO_UNKNOWN;
-	if (policy == LAYOUT_POLICY_NONE || policy == LAYOUT_POLICY_BEST_EFFORT)
-		return TOPO_YES;
-	if (oracle_admits(layout, request->free, request->count))
-		return TOPO_YES;
-	if (has_unknown_numa(request->free))
-		return TOPO_UNKNOWN;
-	if (!layout->kubelet.pod_scope && request->most < request->count &&
-	    oracle_admits(layout, request->free, request->most))
-		return TOPO_UNKNOWN;
-	return TOPO_NO;
+	for (;;) {
+		if (topo_set_count(gone) == request->pending &&
+		    !oracle_admits(layout, request->free & ~gone, request->count))
+			return false;
+		if (gone == 0)
+			return true;
+		gone = (gone - 1) & request->free;
+	}
+}
+
+static bool hints_decide(void)
+{
+	enum layout_policy policy = world.machine.layout.kubelet.policy;
+
+	return policy == LAYOUT_POLICY_SINGLE_NUMA || policy == LAYOUT_POLICY_RESTRICTED;
+}
+
+/* What hints say of all cards together and of the largest container; see topo/certain.h. */
+static void check_admission(const struct topo_request *request, enum topo_answer admits)
+{
+	const struct layout *layout = &world.machine.layout;
+	bool apart = !layout->kubelet.pod_scope && request->most < request->count;
+	bool exact = layout->kubelet.policy == LAYOUT_POLICY_SINGLE_NUMA || request->pending == 0;
+	enum topo_answer expected = TOPO_YES;
+
+	if (layout->kubelet.policy == LAYOUT_POLICY_UNKNOWN)
+		expected = TOPO_UNKNOWN;
+	else if (hints_decide() && !admitted_after_all(request))
+		expected = has_unknown_numa(request->free) ||
+					   oracle_admits(layout, request->free,
+							 apart ? request->most : request->count)
+				   ? TOPO_UNKNOWN
+				   : TOPO_NO;
+	if (admits != expected && (exact || expected != TOPO_YES || admits != TOPO_UNKNOWN))
+		fail_world("admission", request->free, request->count, NO_SCOPE);
 }
 
 /* Whatever is unknown: no choice lies in one domain. */
@@ -369,13 +392,13 @@ static void check_certain(const struct topo_request *request)
 {
 	enum topo_answer admits = topo_kubelet_admits(world.topo, request);
 
-	if (admits != expected_admission(request))
-		fail_world("admission", request->free, request->count, NO_SCOPE);
+	check_admission(request, admits);
 	for (unsigned int scope = 0; scope < TOPO_SCOPES; scope++) {
 		enum topo_verdict verdict =
 			topo_certain(world.topo, (enum layout_scope)scope, request);
+		bool room = topo_set_count(request->free) >= request->count + request->pending;
 		bool expected = all_choices_good(request, scope) &&
-				(request->named != 0 || admits != TOPO_NO);
+				(request->named != 0 || (room && admits != TOPO_NO));
 
 		seen[verdict]++;
 		if (topo_is_certain(verdict) != expected)
@@ -401,6 +424,9 @@ static void check_requests(struct random *random)
 			request.free &= world.usable;
 		request.count = (uint32_t)random_below(random, topo_set_count(request.free) + 2);
 		request.most = request.count;
+		if (random_below(random, 3) == 0)
+			request.pending = (uint32_t)random_below(
+				random, MIN(4, 1 + topo_set_count(request.free)));
 		if (random_below(random, 4) == 0)
 			request.most = (request.count + 1) / 2;
 		if (random_below(random, 8) == 0) {
