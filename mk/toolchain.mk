@@ -50,7 +50,7 @@ $(error unknown variant V=$(V); it is one of release, debug, asan, tsan, fuzz. F
 endif
 
 # --- what is missing is said before the first compiler error
-LIBRARIES := libcurl libevent libevent_openssl yaml-0.1 openssl
+LIBRARIES := libcurl libevent libevent_openssl yaml-0.1 openssl hwloc
 ifneq ($(BUILDING),)
 ifeq ($(shell command -v $(firstword $(CC))),)
 $(error no compiler $(CC); run hack/deps build)
