@@ -6,7 +6,7 @@
 
 #include "base/macros.h"
 
-enum { PRINT = 1, HWLOC_XML, ASCII, VERSION, HELP };
+enum { PRINT = 1, HWLOC_XML, JSON, ASCII, VERSION, HELP };
 
 static const struct {
 	const char *name, *value; /* value: as --help names it, NULL for none */
@@ -15,6 +15,7 @@ static const struct {
 } table[] = {
 	{"print", NULL, PRINT, "draw how the machine is wired; needs no cluster"},
 	{"hwloc-xml", "FILE", HWLOC_XML, "of the machine that lstopo exported, in place of this"},
+	{"json", NULL, JSON, "print what is published, in place of a picture"},
 	{"ascii", NULL, ASCII, "draw without UTF-8"},
 	{"version", NULL, VERSION, "say which this is"},
 	{"help", NULL, HELP, "say this"},
@@ -46,6 +47,9 @@ int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outco
 			break;
 		case HWLOC_XML:
 			flags.hwloc_xml = optarg;
+			break;
+		case JSON:
+			flags.json = true;
 			break;
 		case ASCII:
 			flags.ascii = true;

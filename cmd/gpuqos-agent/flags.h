@@ -10,6 +10,7 @@
 /* The command line of gpuqos-agent. Texts are borrowed from argv. */
 struct flags {
 	const char *hwloc_xml; /* NULL: this machine */
+	bool json;             /* as the annotation has it, not a picture */
 	bool ascii;
 };
 

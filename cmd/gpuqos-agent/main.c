@@ -6,6 +6,7 @@
 
 #include "agent/machine.h"
 #include "agent/picture.h"
+#include "api/layout.h"
 #include "flags.h"
 
 #ifndef GPUQOS_VERSION
@@ -13,7 +14,13 @@
 #endif
 
 #define LAYOUT_MEMORY (4 * 1024 * 1024)
-#define OUTPUT_MAX    (4 * 1024 * 1024)
+#define PICTURE_MAX   (4 * 1024 * 1024)
+
+static void write_json(const struct layout *layout, struct buf *out)
+{
+	api_body_layout(out, layout);
+	buf_add_char(out, '\n');
+}
 
 static int print(const struct flags *flags, struct error *err)
 {
@@ -22,12 +29,16 @@ static int print(const struct flags *flags, struct error *err)
 	struct layout layout;
 
 	arena_init(&arena, LAYOUT_MEMORY);
-	buf_init(&out, OUTPUT_MAX);
+	buf_init(&out, flags->json ? LIMIT_LAYOUT + 1 : PICTURE_MAX);
 	if (machine_read(flags->hwloc_xml, &arena, &layout, err) < 0)
 		return -1;
-	picture_draw(&layout, flags->ascii, &out);
+	layout.writer = STR("gpuqos-agent/" GPUQOS_VERSION);
+	if (flags->json)
+		write_json(&layout, &out);
+	else
+		picture_draw(&layout, flags->ascii, &out);
 	if (out.overflowed)
-		return error_set(err, ERROR_LIMIT, "a picture of more than %d bytes", OUTPUT_MAX);
+		return error_set(err, ERROR_LIMIT, "more than %zu bytes to print", out.max);
 	if (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0)
 		return error_set_errno(err, errno, "standard output");
 	return 0;

@@ -11,6 +11,10 @@
 
 #include "internal.h"
 
+/* Distances of a node from itself, and from one that cannot be reached. */
+#define LOCAL    10
+#define FARTHEST 255
+
 static int compare_numbers(const void *a, const void *b)
 {
 	unsigned int x = (*(const hwloc_obj_t *)a)->os_index;
@@ -78,7 +82,7 @@ static int describe(struct reading *reading, size_t i, struct layout_numa *numa,
 	return is_memory_only(reading, i) ? 0 : describe_cpus(reading, node->cpuset, numa, err);
 }
 
-/* False where hwloc's matrix does not speak of all nodes, or speaks of numbers that cannot be. */
+/* False where hwloc's matrix does not speak of all nodes, or speaks of no distances as ACPI's. */
 static bool copy_distances(const struct reading *reading, const struct hwloc_distances_s *matrix,
 			   uint32_t *distances)
 {
@@ -96,7 +100,7 @@ static bool copy_distances(const struct reading *reading, const struct hwloc_dis
 	for (size_t i = 0; i < n * n; i++) {
 		uint64_t value = matrix->values[place[i / n] * n + place[i % n]];
 
-		if (value == 0 || value > UINT32_MAX)
+		if (i / n == i % n ? value != LOCAL : value < LOCAL || value > FARTHEST)
 			return false;
 		distances[i] = (uint32_t)value;
 	}
