@@ -64,7 +64,7 @@ static const struct layout *read_export(void **state, const char *name)
 static const char *path_of(const struct layout *layout, const struct layout_gpu *gpu)
 {
 	static char text[512];
-	uint32_t path[16];
+	uint32_t path[16] = {0};
 	size_t n = 0, len = 0;
 
 	for (uint32_t b = gpu->bridge; b != LAYOUT_NONE; b = layout->bridges[b].parent)

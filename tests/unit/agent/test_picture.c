@@ -47,7 +47,10 @@ static void exports_are_drawn_as_recorded(void **state UNUSED)
 	}
 }
 
-/* Two cards on one switch, of which one is cut, another on a root, one of no known node. */
+/*
+ * Two cards on one switch, of which one is cut, another on a root, one of no known node.
+ * size: a machine in full.
+ */
 static void what_only_drivers_know_is_drawn(void **state UNUSED)
 {
 	const struct layout_mig migs[] = {
