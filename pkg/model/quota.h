@@ -218,9 +218,9 @@ struct dry_run_status {
 struct quota_status {
 	int64_t observed_generation;
 	int64_t effective, used, lent, borrowed, live; /* bytes */
-	int64_t granted;  /* bytes of the spec that its tenant's ceiling has room for; all without
-			     a tenant. effective = granted - lent + borrowed, but where memory is on
-			     its way from one to another: less then */
+	int64_t granted; /* bytes of the spec that its tenant's ceiling has room for; all without
+			    a tenant. effective = granted - lent + borrowed, but where memory is on
+			    its way from one to another: less then */
 	int64_t granted_gpus, effective_gpus; /* likewise whole cards, where its tenant's ceiling
 						 bounds them; else 0 */
 	int64_t released; /* bytes of pods stuck terminating that are no more charged */

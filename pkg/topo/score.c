@@ -180,7 +180,7 @@ static bool fits_in(const struct search *s, uint64_t card, uint64_t set)
 static bool exchange(struct search *s)
 {
 	const struct choice start = s->best;
-	int64_t gains[LIMIT_LAYOUT_GPUS];
+	int64_t gains[LIMIT_LAYOUT_GPUS] = {0};
 
 	topo_set_for_each(card, s->candidates)
 		gains[card] = score_with(s->topo, card, start.set);
