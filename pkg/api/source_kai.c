@@ -4,7 +4,7 @@
  * gpu-fraction of a card or gpu-memory MiB, of each of gpu-fraction-num-devices cards (1). Each
  * node with whole cards can be shared so. The resource names are ours. A fraction is read in
  * thousandths, rounded up; what is no decimal number above 0 and at most 1, or no whole number of
- * MiB, is a whole card.
+ * MiB, is a whole card. A container that names them gets nothing for it: no node has any.
  */
 #include "api/keys.h"
 #include "api/source_common.h"
@@ -13,6 +13,22 @@
 #define GPU      "nvidia.com/gpu"
 #define MEMORY   "kai.scheduler/gpu-memory"
 #define FRACTION "kai.scheduler/gpu-fraction"
+
+static bool speaks(struct str resource)
+{
+	return str_equal(resource, STR(MEMORY)) || str_equal(resource, STR(FRACTION));
+}
+
+static bool reads(struct str resource)
+{
+	(void)resource;
+	return false;
+}
+
+static void ask(struct source_request *request)
+{
+	(void)request;
+}
 
 /* A fraction in units of 10^-16, which is as fine as it may be written. */
 #define DIGITS 16
@@ -114,4 +130,11 @@ static void offer(struct source_node *node)
 	source_price(part, &node->card, 1000);
 }
 
-const struct source source_kai = {.name = "kai", .annotations = annotations, .offer = offer};
+const struct source source_kai = {
+	.name = "kai",
+	.speaks = speaks,
+	.reads = reads,
+	.ask = ask,
+	.annotations = annotations,
+	.offer = offer,
+};

@@ -155,6 +155,8 @@ def test_a_namespace_of_a_tenant_holds_nothing_without_a_quota(make_tenant, pair
 ASKS = {
     "KAI": pod("a", amount=0, annotations={"gpu-fraction": "0.5"}),
     "KAI's memory": pod("a", amount=0, annotations={"gpu-memory": "4096"}),
+    "KAI's memory by name": pod("a", "kai.scheduler/gpu-memory", 1000000),
+    "KAI's fraction by name": pod("a", "kai.scheduler/gpu-fraction", 1000000),
     "MIG": pod("a", "nvidia.com/mig-1g.10gb"),
     "AMD": pod("a", "amd.com/gpu"),
     "Volcano": pod("a", "volcano.sh/vgpu-memory", 1024),

@@ -65,6 +65,21 @@ def test_a_pod_that_grows_keeps_its_charge_and_goes_with_it(running, nodes, name
     wait_used(namespace, 0)
 
 
+def test_what_kai_s_annotations_ask_for_is_not_to_be_had_by_name(running, nodes, namespace):
+    nodes("h100=2")
+    names = [f"kai.scheduler/gpu-{part}" for part in ("fraction", "memory")]
+    for number, name in enumerate(names):  # from before there was a quota
+        namespace.create(pod(f"old-{number}", name, 1000000)).ok()
+    namespace.put_quota(cards(1))
+    for name in names:
+        namespace.wait_refused(pod("p", name, 1000000), f"cannot price {name}")
+    namespace.create(part("part")).ok()
+    wait_used(namespace, PART)
+    # Its row, which is shown by now, prices the annotation and not the name.
+    for name in names:
+        namespace.wait_refused(pod("p", name), f"cannot price {name}")
+
+
 def koordinator(name, names):
     asks = {f"koordinator.sh/gpu-{'core' if i == 0 else f'x{i}'}": "1" for i in range(names)}
     item = pod(name, amount=0)

@@ -171,6 +171,10 @@ static void containers_ask_by_requests_then_limits(void **state)
 		{"other resources do not count",
 		 ONE("'requests':{'cpu':'4','memory':'1Gi','rdma/hca':'1','nvidia.com/gpux':'1'}"),
 		 ""},
+		{"KAI's rows are asked for by annotation alone",
+		 "'spec':{'overhead':{'kai.scheduler/gpu-memory':'9'},'containers':[{'resources':{"
+		 "'limits':{'kai.scheduler/gpu-fraction':'9','kai.scheduler/gpu-memory':'9'}}}]}",
+		 ""},
 		{"ephemeral containers hold nothing",
 		 "'spec':{'ephemeralContainers':[{'name':'e','resources':{'limits':{"
 		 "'nvidia.com/gpu':'1'}}}]}",

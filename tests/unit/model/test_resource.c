@@ -56,6 +56,7 @@ static const struct {
 	{"kai.scheduler/gpu-memory", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
 	{"kai.scheduler/gpu-fraction", RESOURCE_FRACTION, AMOUNT_UNKNOWN},
 	{"kai.scheduler/queue", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
+	{"kai.scheduler/gpu-memory-limit", RESOURCE_NOT_GPU, AMOUNT_UNKNOWN},
 	{"gpu.nvidia.com.deviceclass.resource.k8s.io/devices", RESOURCE_DEVICE_CLASS,
 	 AMOUNT_UNKNOWN},
 	{"deviceclass.resource.kubernetes.io/gpu.nvidia.com", RESOURCE_DEVICE_CLASS,
@@ -216,12 +217,6 @@ static struct pattern pattern_in(const char *path)
 	return pattern;
 }
 
-/* By annotation only: no container asks for these by name. */
-static bool is_of_annotations(const char *name)
-{
-	return strncmp(name, "kai.scheduler/", strlen("kai.scheduler/")) == 0;
-}
-
 /* No names of ours, and refused all the same. */
 static bool is_refused_too(const char *name)
 {
@@ -239,7 +234,7 @@ static void policies_know_gpus_by_the_same_names(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const char *name = cases[i].name;
 		bool known = regexec(&regex, name, 0, NULL, 0) == 0;
-		bool gpu = cases[i].family != RESOURCE_NOT_GPU && !is_of_annotations(name);
+		bool gpu = cases[i].family != RESOURCE_NOT_GPU;
 
 		if (known != (gpu || is_refused_too(name)))
 			fail_msg("%s: %s", name, known ? "only the policies know it" : "unknown");
