@@ -94,7 +94,7 @@ static struct cost known_cost(const struct cluster *cluster, const struct class_
 {
 	struct price_list list = prices_of(cluster);
 	const struct offer_kind *dearest;
-	struct cost cost = {.free = class_is_free(cluster, class)};
+	struct cost cost = {.free = class_is_free(class)};
 
 	if (cost.free)
 		return cost;

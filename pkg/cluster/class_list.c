@@ -13,27 +13,9 @@
 
 /* --- one class */
 
-/* Before a driver has published anything, nobody knows what it has. */
-static bool has_published(const struct cluster *cluster, uint32_t driver)
-{
-	const struct dra *dra = &cluster->dra;
-
-	for (uint32_t pool = table_next(&dra->pools, 0); pool != TABLE_NONE;
-	     pool = table_next(&dra->pools, pool + 1)) {
-		uint32_t slice = pool_at(dra, pool)->first_slice;
-
-		if (pool_at(dra, pool)->driver != driver)
-			continue;
-		for (; slice != TABLE_NONE; slice = slice_at(dra, slice)->pool_next)
-			if (slice_at(dra, slice)->first_device != TABLE_NONE)
-				return true;
-	}
-	return false;
-}
-
 static bool gives_gpus(const struct cluster *cluster, const struct class_record *class)
 {
-	return class->dearest != TABLE_NONE || class_row_is_gpu(cluster, class) ||
+	return class->gave_gpus || class_row_is_gpu(cluster, class) ||
 	       device_driver_is_gpu(intern_str(cluster->intern, class->driver));
 }
 
@@ -50,10 +32,9 @@ static bool has_own_row(const struct cluster *cluster, const struct class_record
 static bool entry_of(const struct cluster *cluster, const struct class_record *class,
 		     struct class_entry *ret_entry)
 {
-	if (class_is_free(cluster, class)) {
+	if (class_is_free(class)) {
 		*ret_entry = (struct class_entry){class->name, INTERN_EMPTY};
-		return has_published(cluster, class->driver) &&
-		       !class_may_have_kind(cluster, class);
+		return true;
 	}
 	*ret_entry = (struct class_entry){class->name, class->row};
 	return gives_gpus(cluster, class) && !has_own_row(cluster, class);

@@ -186,7 +186,8 @@ bool class_row_is_gpu(const struct cluster *cluster, const struct class_record *
 	       price_of(&list, class->row).n_rows > 0;
 }
 
-bool class_may_have_kind(const struct cluster *cluster, const struct class_record *class)
+/* Of pools that are complete or not. */
+static bool has_gpus(const struct cluster *cluster, const struct class_record *class)
 {
 	const struct dra *dra = &cluster->dra;
 
@@ -197,11 +198,55 @@ bool class_may_have_kind(const struct cluster *cluster, const struct class_recor
 	return false;
 }
 
-bool class_is_free(const struct cluster *cluster, const struct class_record *class)
+/* Before a driver has published anything, nobody knows what it has. */
+static bool has_published(const struct cluster *cluster, uint32_t driver)
 {
-	return class->dearest == TABLE_NONE && class->driver != INTERN_EMPTY &&
+	const struct dra *dra = &cluster->dra;
+
+	for (uint32_t pool = table_next(&dra->pools, 0); pool != TABLE_NONE;
+	     pool = table_next(&dra->pools, pool + 1)) {
+		uint32_t slice = pool_at(dra, pool)->first_slice;
+
+		if (pool_at(dra, pool)->driver != driver)
+			continue;
+		for (; slice != TABLE_NONE; slice = slice_at(dra, slice)->pool_next)
+			if (slice_at(dra, slice)->first_device != TABLE_NONE)
+				return true;
+	}
+	return false;
+}
+
+static bool is_free(const struct cluster *cluster, const struct class_record *class)
+{
+	return class->driver != INTERN_EMPTY && !class->gave_gpus &&
 	       !device_driver_is_gpu(intern_str(cluster->intern, class->driver)) &&
-	       !class_row_is_gpu(cluster, class);
+	       !class_row_is_gpu(cluster, class) && has_published(cluster, class->driver);
+}
+
+bool class_is_free(const struct class_record *class)
+{
+	return class->free;
+}
+
+void classes_refresh(struct cluster *cluster)
+{
+	struct dra *dra = &cluster->dra;
+	bool changed = false;
+
+	if (!cluster->class_list.stale)
+		return;
+	for (uint32_t h = table_next(&dra->classes, 0); h != TABLE_NONE;
+	     h = table_next(&dra->classes, h + 1)) {
+		struct class_record *class = class_at(dra, h);
+		bool free;
+
+		class->gave_gpus = class->gave_gpus || has_gpus(cluster, class);
+		free = is_free(cluster, class);
+		changed = changed || free != class->free;
+		class->free = free;
+	}
+	if (changed)
+		prices_outdate(cluster);
 }
 
 static uint32_t class_of_resource(const struct cluster *cluster, uint32_t resource)
@@ -224,7 +269,7 @@ bool class_resource_is_free(const struct cluster *cluster, uint32_t resource)
 {
 	uint32_t class = class_of_resource(cluster, resource);
 
-	return class != TABLE_NONE && class_is_free(cluster, class_at(&cluster->dra, class));
+	return class != TABLE_NONE && class_is_free(class_at(&cluster->dra, class));
 }
 
 /* --- the object */
@@ -291,9 +336,9 @@ static int apply(struct cluster *cluster, const struct class_facts *facts, struc
 	struct uid uid = uid_from(&cluster->key, facts->uid);
 	char text[LIMIT_INTERNED_STRING];
 	struct class_record *record;
+	bool added, same;
 	uint32_t class;
 	struct str row;
-	bool added;
 
 	if (check(facts, err) < 0)
 		return -1;
@@ -305,14 +350,15 @@ static int apply(struct cluster *cluster, const struct class_facts *facts, struc
 		class = class_add(cluster, facts->name);
 	record = class_at(&cluster->dra, class);
 	record->epoch = cluster->epochs[CLUSTER_CLASSES];
-	if (!added && uid_equal(record->uid, uid) &&
-	    is_older(facts->resource_version, record->resource_version))
+	same = !added && uid_equal(record->uid, uid);
+	if (same && is_older(facts->resource_version, record->resource_version))
 		return 0;
 	record->uid = uid;
 	record->resource_version = facts->resource_version;
-	if (!added && is_same(cluster, record, facts, row))
+	if (same && is_same(cluster, record, facts, row))
 		return 0;
 	record->in_table = facts->in_table;
+	record->gave_gpus = false;
 	set_text(cluster, &record->row, row);
 	set_text(cluster, &record->driver, facts->driver);
 	set_text(cluster, &record->type_domain, facts->type_domain);

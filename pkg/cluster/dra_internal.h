@@ -15,15 +15,17 @@ uint32_t class_find(const struct cluster *cluster, struct str name);
 void class_remove(struct cluster *cluster, uint32_t class);
 
 /*
- * Whether nothing that the class may have is a GPU as far as is known: its driver is none by name
- * and has published no memory, and the extended resource that it stands for, if any, is none.
+ * Whether what the class gives is known to be no GPU: its driver, which is none by name, has
+ * published devices, none of which may be a GPU of the class; it never gave one; and the extended
+ * resource that it stands for, if any, is none. As of the last classes_refresh(): whatever changes
+ * this outdates all sums.
  */
-bool class_is_free(const struct cluster *cluster, const struct class_record *class);
+bool class_is_free(const struct class_record *class);
+/* Anew, where the list of classes is to be made anew; after the prices. */
+void classes_refresh(struct cluster *cluster);
 
 /* Whether its row is priced whatever its devices tell: by name, by the table, or by plugins. */
 bool class_row_is_gpu(const struct cluster *cluster, const struct class_record *class);
-/* Whether a kind of device may be of the class, in a pool that is complete or not. */
-bool class_may_have_kind(const struct cluster *cluster, const struct class_record *class);
 
 /* The resource that prices what a container asks for: that of the class which it names, else it. */
 uint32_t class_row(const struct cluster *cluster, uint32_t resource);

@@ -203,6 +203,44 @@ def test_a_class_that_gives_no_gpus_is_free_once_that_is_known(team, nics):
     wait_classes(team, gpus | {"fast.example.com": "example.com/nic"})
 
 
+@pytest.fixture
+def accelerators(devices):
+    """Two classes of one driver whose name is not that of GPUs: its devices have memory."""
+    made = [dra.device_class("acc.example.com", "device.driver == 'acc.example.com'", extended="example.com/acc"),
+            dra.device_class("own.example.com", "device.driver == 'acc.example.com'")]
+    cards = [{"name": f"acc-{i}", "capacity": {"memory": {"value": "80Gi"}}} for i in range(4)]
+    for item in made:
+        devices.api("POST", f"{dra.API}/deviceclasses", item).ok()
+    for item in dra.slices("cpu-0", cards, driver="acc.example.com"):
+        devices.api("POST", f"{dra.API}/resourceslices", item).ok()
+    yield f"{dra.API}/resourceslices/cpu-0-acc.example.com-0"
+    for item in made:
+        devices.api("DELETE", f"{dra.API}/deviceclasses/{item['metadata']['name']}").ok()
+
+
+def test_what_a_class_gave_once_is_never_free(team, running, accelerators):
+    classes = {"gpu.nvidia.com": "nvidia.com/gpu", "acc.example.com": "example.com/acc"}
+    wait_classes(team, classes)
+    create(team, dra.claim("held", dra.exactly("r", "own.example.com")), dra.pod("p", "held", **on("cpu-0")))
+    wait_used(team, 80 * GIB, 80 * GIB)
+
+    def counted():
+        hard = team.cluster.get(f"{team.path}/resourcequotas/gpuqos")["spec"]["hard"].get("requests.example.com/acc")
+        return hard == "0" or NotYet(hard)
+    team.cluster.api("DELETE", accelerators).ok()
+    for item in (dra.pod("asks", extended=[("example.com/acc", 1)]), dra.pod("by", extended=[("deviceclass.resource.kubernetes.io/acc.example.com", 1)])):
+        wait_for(lambda wanted=item: team.cluster.api("POST", team.pods + "?dryRun=All", wanted).status == 403, "no pod is let in")
+    for _ in range(2):
+        wait_used(team, H100, H100)
+        wait_classes(team, classes)
+        wait_for(counted, "ResourceQuota counts what nobody offers")
+        assert team.cluster.api("POST", team.pods + "?dryRun=All", dra.pod("asks", extended=[("example.com/acc", 1)])).status == 403
+        running.kill()
+        running.start()
+        team.patch_quota(gpuMemory="3Ti")
+        team.wait_condition("Ready", "True", "Enforced")
+
+
 def test_a_class_that_stands_for_a_resource_is_charged_as_that(devices, running):
     team = Namespace.make(devices)
     devices.api("POST", team.quotas, quota("163118Mi", resources={"nvidia.com/gpu": 1})).ok()

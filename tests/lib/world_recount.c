@@ -322,10 +322,15 @@ static int64_t class_price(const struct world_state *state, const struct world_m
 		       : dearest(market);
 }
 
-/* What is no GPU is free, where it is known to be none. */
+/* What is no GPU is free, where it is known to be none: while its driver shows devices. */
 static bool is_free(const struct world_state *state, int class)
 {
-	return state->classes[class].meta.exists && world_classes[class].free;
+	if (!state->classes[class].meta.exists || !world_classes[class].free)
+		return false;
+	for (int i = 0; i < WORLD_NODES; i++)
+		if (state->slices[i].meta.exists && state->slices[i].profile == WORLD_NODE_NETWORK)
+			return true;
+	return false;
 }
 
 static void add_devices(const struct world_state *state, const struct world_market *market,

@@ -33,7 +33,7 @@ static const int64_t memories[] = {AMOUNT_NONE, AMOUNT_UNKNOWN, 5 * GIB, 40 * GI
 
 struct class
 {
-	bool exists, extended;
+	bool exists, extended, gave; /* gave: some device that is a GPU was of it */
 	uint64_t uid, version;
 	int driver, type; /* 0: any */
 };
@@ -571,6 +571,36 @@ static int64_t largest(const struct world *w, const struct market *market, int r
 	return most;
 }
 
+/* Whatever pool it is in. */
+static bool has_gpus(const struct world *w, const struct class *class)
+{
+	for (int i = 0; i < SLICES; i++)
+		for (int k = 0; w->slices[i].exists && k < w->slices[i].n_devices; k++) {
+			const struct device *device = &w->slices[i].devices[k];
+			const struct current one = {device, w->slices[i].driver, false};
+
+			if (device->memory != AMOUNT_NONE && may_be(class, &one))
+				return true;
+		}
+	return false;
+}
+
+static void remember_gpus(struct world *w)
+{
+	for (int c = 0; c < CLASSES; c++)
+		w->classes[c].gave |= w->classes[c].exists && has_gpus(w, &w->classes[c]);
+}
+
+static bool is_free(const struct world *w, const struct class *class)
+{
+	bool published = false;
+
+	for (int i = 0; i < SLICES; i++)
+		published |= w->slices[i].exists && w->slices[i].driver == 2 &&
+			     w->slices[i].n_devices > 0;
+	return class->driver == 2 && !class->extended && !class->gave && published;
+}
+
 struct cost {
 	int64_t unit;
 	bool free;
@@ -603,7 +633,7 @@ static struct cost class_cost(const struct world *w, const struct market *market
 		unknown |= one->device->memory == AMOUNT_UNKNOWN;
 		cost.unit = MAX(cost.unit, one->device->memory);
 	}
-	cost.free = !any && class->driver == 2 && !class->extended;
+	cost.free = is_free(w, class);
 	if (!any || unknown)
 		cost.unit = largest(w, market, c);
 	return cost.free || cost.unit != AMOUNT_UNKNOWN ? cost : strange_cost(w, market);
@@ -831,6 +861,7 @@ static void run_history(struct world *w, uint64_t seed)
 		seen[ns] = expect(w, ns);
 	for (int i = 0; i < STEPS; i++) {
 		step(w);
+		remember_gpus(w);
 		take_all_dirty(w);
 		for (int ns = 0; ns < NAMESPACES; ns++) {
 			struct expected now = expect(w, ns);

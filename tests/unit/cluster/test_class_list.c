@@ -166,7 +166,7 @@ static void a_class_of_gpus_has_the_row_of_what_it_stands_for(void **state)
 		 AMOUNT_NONE,
 		 "c=example.com/x"},
 		{"nobody knows what it gives",
-		 {.extended_resource = {"example.com/x", 13}},
+		 {.extended_resource = {"example.com/y", 13}},
 		 AMOUNT_NONE,
 		 ""},
 	};
@@ -176,6 +176,7 @@ static void a_class_of_gpus_has_the_row_of_what_it_stands_for(void **state)
 		struct class_facts class = cases[i].class;
 
 		class.name = STR("c");
+		cluster_delete(f->cluster, CLUSTER_CLASSES, STR_NONE, class.name);
 		apply_class(f, class);
 		if (cases[i].memory != AMOUNT_NONE)
 			apply_slice(f, NETWORK, "s", cases[i].memory, 1);
@@ -198,18 +199,36 @@ static void a_class_is_free_while_all_that_its_driver_published_is_no_gpu(void *
 	assert_classes(f, "fast= nic=");
 	/* a pool that is not complete offers nothing, and what it has is known all the same */
 	apply_slice(f, NETWORK, "s1", GIB, 2);
-	assert_classes(f, "");
+	assert_classes(f, "fast=example.com/nic");
 	apply_slice(f, NETWORK, "s1", GIB, 1);
 	assert_classes(f, "fast=example.com/nic");
+	/* what gave a GPU once may give one again, until it is another class */
 	delete_slice(f, "s1");
-	assert_classes(f, "fast= nic=");
-	/* device plugins offer the resource as a GPU */
-	offer(f, "example.com/nic");
-	assert_classes(f, "fast=example.com/nic nic=");
-	cluster_delete(f->cluster, CLUSTER_NODES, STR_NONE, STR("m"));
+	assert_classes(f, "fast=example.com/nic");
+	apply_class(f, (struct class_facts){.name = STR("fast"),
+					    .driver = STR(NETWORK),
+					    .extended_resource = STR("example.com/fast")});
+	assert_classes(f, "fast=");
+	cluster_delete(f->cluster, CLUSTER_CLASSES, STR_NONE, STR("nic"));
+	apply_class(f, (struct class_facts){.name = STR("nic"), .driver = STR(NETWORK)});
 	assert_classes(f, "fast= nic=");
 	delete_slice(f, "s0");
 	assert_classes(f, "");
+}
+
+static void what_device_plugins_priced_once_is_a_gpu(void **state)
+{
+	struct fixture *f = *state;
+
+	apply_class(f, (struct class_facts){.name = STR("fast"),
+					    .driver = STR(NETWORK),
+					    .extended_resource = STR("example.com/nic")});
+	apply_slice(f, NETWORK, "s0", AMOUNT_NONE, 1);
+	assert_classes(f, "fast=");
+	offer(f, "example.com/nic");
+	assert_classes(f, "fast=example.com/nic");
+	cluster_delete(f->cluster, CLUSTER_NODES, STR_NONE, STR("m"));
+	assert_classes(f, "fast=example.com/nic");
 }
 
 static void a_driver_of_gpus_has_no_free_class(void **state)
@@ -277,6 +296,7 @@ int main(void)
 		TEST(a_class_with_a_row_of_its_own_is_not_listed),
 		TEST(a_class_of_gpus_has_the_row_of_what_it_stands_for),
 		TEST(a_class_is_free_while_all_that_its_driver_published_is_no_gpu),
+		TEST(what_device_plugins_priced_once_is_a_gpu),
 		TEST(a_driver_of_gpus_has_no_free_class),
 		TEST(another_list_marks_namespaces_and_the_same_does_not),
 		TEST(what_stands_for_gpus_comes_before_what_is_free),
