@@ -280,6 +280,7 @@ int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, 
 		facts.product = STR_NONE; /* no node has such a label */
 	pod.sources.pack = &pod.pack;
 	pod.sources.annotations = &meta->annotations;
+	pod.sources.bound = !str_empty(wire->spec.node_name);
 	if (check_pod(wire, err) < 0 || pack_containers(&pod, &wire->spec) < 0 ||
 	    pack_own(&pod, &wire->spec) < 0 || set_facts(&pod, &wire->spec, &facts) < 0)
 		return pack_locate(err, "Pod", meta);

@@ -89,11 +89,11 @@ void source_ask_share(struct source_asks *asks, const struct source_share *share
 	if (share->memory > 0)
 		source_ask(asks, (struct device_ask){share->memory_row,
 						     saturating_mul(share->memory, cards),
-						     share->card_row, cards});
+						     share->card_row, cards, 0});
 	else if (share->percent > 0 && share->percent < 100)
 		source_ask(asks, (struct device_ask){share->percent_row,
 						     saturating_mul(share->percent, cards),
-						     share->card_row, cards});
+						     share->card_row, cards, 0});
 	else
 		source_ask(asks, device_ask_units(share->card_row, cards));
 }
@@ -121,7 +121,7 @@ void source_raise_allocated(struct source_pod *pod, struct str key, struct str r
 {
 	struct str text;
 
-	if (!wire_map_get(pod->annotations, key, &text))
+	if (!pod->bound || !wire_map_get(pod->annotations, key, &text))
 		return;
 	for (size_t i = 0; i < pod->n_containers && !str_empty(text); i++) {
 		struct device_ask *ask = source_ask_find(&pod->containers[i], row);
@@ -132,7 +132,7 @@ void source_raise_allocated(struct source_pod *pod, struct str key, struct str r
 		mib = allocated_memory(devices);
 		if (!ask || mib <= ask->count)
 			continue;
-		ask->count = mib;
+		ask->told = mib - ask->count;
 		pod->annotated = true;
 	}
 }

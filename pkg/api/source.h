@@ -22,7 +22,8 @@
  * like a GPU and that no source offers is an offer of unknown memory.
  *
  * What anybody may write wrongly is charged at the most that it can mean: a fraction that cannot be
- * read is a whole card. Annotations that tell what was allocated can only raise what was asked.
+ * read is a whole card. Annotations that tell what was allocated can only raise what was asked, of
+ * a pod that has a node, and by no more than its cards have (struct device_ask).
  */
 
 /* Asks of one container, or of the pod itself, sorted; there is room for those of every source. */
@@ -45,6 +46,7 @@ struct source_pod {
 	struct source_asks own;         /* of the pod itself: overhead and annotations */
 	struct source_asks *containers; /* init containers first */
 	size_t n_containers;
+	bool bound;     /* to a node: nothing is allocated to a pod before */
 	bool annotated; /* an annotation added or raised something */
 };
 

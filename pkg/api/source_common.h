@@ -32,8 +32,8 @@ struct source_share {
 void source_ask_share(struct source_asks *asks, const struct source_share *share);
 
 /*
- * Raises to what annotation @key tells the asks for @row, in MiB, that are lower. Its form is
- * HAMi's: for each container "UUID,TYPE,MiB,cores:" of each device, then ";".
+ * Raises to what annotation @key of a bound pod tells the asks for @row, in MiB, that are lower.
+ * Its form is HAMi's: for each container "UUID,TYPE,MiB,cores:" of each device, then ";".
  */
 void source_raise_allocated(struct source_pod *pod, struct str key, struct str row);
 

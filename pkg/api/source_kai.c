@@ -93,7 +93,7 @@ static void ask_for(struct source_pod *pod, struct str row, int64_t each)
 
 	if (each > 0)
 		source_ask(&pod->own, (struct device_ask){row, saturating_mul(each, devices),
-							  STR(GPU), devices});
+							  STR(GPU), devices, 0});
 	else
 		source_ask(&pod->own, device_ask_units(STR(GPU), devices));
 	pod->annotated = true;

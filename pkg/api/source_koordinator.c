@@ -48,9 +48,9 @@ static void ask(struct source_request *request)
 		ratio = saturating_mul(cards, 100);
 	cards = MAX(cards, ratio / 100 + (ratio % 100 > 0));
 	source_ask(&request->asks,
-		   (struct device_ask){STR(MEMORY), memory, STR("nvidia.com/gpu"), cards});
+		   (struct device_ask){STR(MEMORY), memory, STR("nvidia.com/gpu"), cards, 0});
 	source_ask(&request->asks,
-		   (struct device_ask){STR(RATIO), ratio, STR("nvidia.com/gpu"), cards});
+		   (struct device_ask){STR(RATIO), ratio, STR("nvidia.com/gpu"), cards, 0});
 }
 
 /* --- what was allocated */
@@ -104,7 +104,7 @@ static void raise_to(struct source_pod *pod, struct str row, int64_t total)
 	}
 	if (!first || total <= 0)
 		return;
-	first->count = saturating_add(first->count, total);
+	first->told = total;
 	pod->annotated = true;
 }
 
@@ -113,7 +113,7 @@ static void annotations(struct source_pod *pod)
 	struct wire_allocations all;
 	struct str text;
 
-	if (!wire_map_get(pod->annotations, STR(KEY_KOORDINATOR_ALLOCATED), &text) ||
+	if (!pod->bound || !wire_map_get(pod->annotations, STR(KEY_KOORDINATOR_ALLOCATED), &text) ||
 	    json_decode(&allocations_schema, text, pod->pack->arena, &all, NULL) < 0)
 		return;
 	raise_to(pod, STR(MEMORY), allocated(&all, STR(MEMORY)));

@@ -20,8 +20,7 @@ struct class_record {
 	uint32_t name, row; /* under which its devices are priced; a reference each */
 	uint32_t driver, type_domain, type; /* likewise; INTERN_EMPTY: any */
 	uint32_t dearest, epoch;            /* dearest: offer kind, or TABLE_NONE */
-	bool in_table, free; /* see struct class_facts and class_is_free() */
-	bool gave_gpus;      /* there was a GPU of the class as it is now */
+	bool in_table, free, gave_gpus;     /* see struct class_facts, class_is_free() */
 };
 
 /* Equal devices, whichever pools they are in: prices follow from these. */

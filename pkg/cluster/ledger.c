@@ -42,6 +42,59 @@ int64_t part_price(const struct cluster *cluster, uint32_t resource, uint32_t pr
 	return unit;
 }
 
+/* What a hundredth or a thousandth of a card costs tells the card. */
+static int64_t card_by_part(const struct cluster *cluster, uint32_t resource, int64_t unit)
+{
+	int64_t parts = resource_parts_of_card(intern_str(cluster->intern, resource));
+
+	return parts > 0 && unit != AMOUNT_UNKNOWN ? saturating_mul(parts, unit) : AMOUNT_UNKNOWN;
+}
+
+static int64_t dearest_card(const struct cluster *cluster, uint32_t device)
+{
+	int64_t card = part_price(cluster, device, PRODUCT_ANY);
+
+	if (card != AMOUNT_UNKNOWN)
+		return card;
+	for (size_t i = 0; i < cluster->n_prices; i++)
+		card = MAX(card, card_by_part(cluster, cluster->prices[i].resource,
+					      cluster->prices[i].largest));
+	return card;
+}
+
+/* Memory of a card of the node; of the dearest there is, where the node does not tell. */
+static int64_t card_of(const struct cluster *cluster, uint32_t node, uint32_t device)
+{
+	const struct offer_kind *kind = offer_of(cluster, node, device);
+	uint32_t offer = node == TABLE_NONE ? TABLE_NONE : node_at(cluster, node)->first_offer;
+	int64_t card = kind ? kind->unit_memory : AMOUNT_UNKNOWN;
+
+	for (; card == AMOUNT_UNKNOWN && offer != TABLE_NONE;
+	     offer = offer_at(cluster, offer)->next) {
+		kind = kind_at(cluster, offer_at(cluster, offer)->kind);
+		card = card_by_part(cluster, kind->resource, kind->unit_memory);
+	}
+	return card != AMOUNT_UNKNOWN ? card : dearest_card(cluster, device);
+}
+
+/*
+ * What a pod asks for, and of what it is told to have got beyond that as much as the cards that it
+ * asks for have at a price of @unit. Where nobody tells that, nothing.
+ */
+static int64_t count_of(const struct cluster *cluster, const struct pod_record *pod,
+			const struct vector_cell *cell, int64_t unit)
+{
+	int64_t card, most;
+
+	if (cell->told == 0 || unit == AMOUNT_UNKNOWN || unit == 0)
+		return cell->count;
+	card = card_of(cluster, pod->node, cell->device);
+	if (card == AMOUNT_UNKNOWN)
+		return cell->count;
+	most = saturating_mul(cell->devices, card / unit);
+	return MAX(cell->count, MIN(saturating_add(cell->count, cell->told), most));
+}
+
 /* So many units of a resource, and where they are counted and priced. */
 struct units {
 	int64_t count;
@@ -108,6 +161,8 @@ static void add_cell(const struct cluster *cluster, const struct pod_record *pod
 		return;
 	if (unit == AMOUNT_UNKNOWN)
 		unit = part_price(cluster, units.resource, units.product);
+	if (units.resource == cell->resource)
+		units.count = count_of(cluster, pod, cell, unit);
 	bytes = part_add(cluster, part,
 			 units.offer ? price_find(&list, units.resource, units.product)
 				     : price_row_charged(&list, units.resource, units.product),

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "base/checked.h"
 #include "base/limits.h"
 #include "base/macros.h"
 
@@ -12,13 +13,13 @@ struct record {
 };
 
 struct part {
-	int64_t count;
+	int64_t count, told;
 	uint32_t resource, device;
 	int64_t devices;
 };
 
 /* Hashed as bytes. */
-_Static_assert(sizeof(struct part) == 24, "no padding");
+_Static_assert(sizeof(struct part) == 32, "no padding");
 
 /* What is looked for. */
 struct value {
@@ -54,7 +55,8 @@ static bool equals(const void *context, uint32_t handle, const void *key)
 		const struct part *part = &value->parts[i];
 
 		if (c->resource != part->resource || c->count != part->count ||
-		    c->device != part->device || c->devices != part->devices)
+		    c->told != part->told || c->device != part->device ||
+		    c->devices != part->devices)
 			return false;
 		cell = c->next;
 	}
@@ -73,6 +75,7 @@ static uint32_t add(struct vectors *vectors, const struct value *value, uint32_t
 
 		*cell = (struct vector_cell){
 			.count = value->parts[i].count,
+			.told = value->parts[i].told,
 			.resource = value->parts[i].resource,
 			.device = value->parts[i].device,
 			.devices = (uint32_t)value->parts[i].devices,
@@ -96,6 +99,7 @@ uint32_t vectors_ref(struct vectors *vectors, const struct device_ask *rows, siz
 	for (size_t i = 0; i < n; i++)
 		value.parts[i] = (struct part){
 			.count = rows[i].count,
+			.told = rows[i].told,
 			.resource = intern_ref(vectors->intern, rows[i].resource),
 			.device = intern_ref(vectors->intern, rows[i].device),
 			.devices = MAX(MIN(rows[i].devices, (int64_t)VECTOR_DEVICES_MOST), 0),
@@ -149,6 +153,16 @@ static size_t place_of(const struct device_ask *rows, size_t len, const struct d
 	return place;
 }
 
+static void raise_row(struct device_ask *row, const struct device_ask *ask)
+{
+	int64_t most =
+		MAX(saturating_add(row->count, row->told), saturating_add(ask->count, ask->told));
+
+	row->count = MAX(row->count, ask->count);
+	row->told = most - row->count;
+	row->devices = MAX(row->devices, ask->devices);
+}
+
 bool vectors_raise(const struct vectors *vectors, uint32_t vector, struct device_ask *rows,
 		   size_t *len)
 {
@@ -157,12 +171,12 @@ bool vectors_raise(const struct vectors *vectors, uint32_t vector, struct device
 	for (; cell != TABLE_NONE; cell = vectors_cell(vectors, cell)->next) {
 		const struct vector_cell *c = vectors_cell(vectors, cell);
 		const struct device_ask ask = {intern_str(vectors->intern, c->resource), c->count,
-					       intern_str(vectors->intern, c->device), c->devices};
+					       intern_str(vectors->intern, c->device), c->devices,
+					       c->told};
 		size_t place = place_of(rows, *len, &ask);
 
 		if (place < *len && device_ask_compare(&rows[place], &ask) == 0) {
-			rows[place].count = MAX(rows[place].count, ask.count);
-			rows[place].devices = MAX(rows[place].devices, ask.devices);
+			raise_row(&rows[place], &ask);
 			continue;
 		}
 		if (*len == LIMIT_RESOURCES_PER_POD)

@@ -17,9 +17,9 @@
  * share one. Flat: a vector is a chain of cells in a table.
  */
 struct vector_cell {
-	int64_t count;             /* at least 1 */
+	int64_t count, told;       /* count: at least 1 */
 	uint32_t resource, device; /* interned; the vector holds a reference to each */
-	uint32_t devices;          /* struct device_ask tells of these */
+	uint32_t devices;          /* struct device_ask tells of these and of told */
 	uint32_t next;             /* TABLE_NONE at the end */
 };
 

@@ -27,6 +27,8 @@ struct device_ask {
 	int64_t count;       /* above 0; of a resource whose unit is a byte these are bytes */
 	struct str device;   /* "nvidia.com/gpu"; empty: @resource is a device */
 	int64_t devices;     /* 0 without a device */
+	int64_t told;        /* units that a scheduler says it gave beyond @count; the tenant may
+				write that too: it counts as far as those cards reach */
 };
 
 /*

@@ -79,6 +79,24 @@ enum resource_family resource_family(struct str name)
 	return amd_partition(name);
 }
 
+int64_t resource_parts_of_card(struct str name)
+{
+	static const struct {
+		struct str name;
+		int64_t parts;
+	} cut[] = {
+		{{"nvidia.com/gpumem-percentage", 28}, 100},
+		{{"volcano.sh/vgpu-memory-percentage", 33}, 100},
+		{{"koordinator.sh/gpu-memory-ratio", 31}, 100},
+		{{"kai.scheduler/gpu-fraction", 26}, 1000},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cut); i++)
+		if (str_equal(name, cut[i].name))
+			return cut[i].parts;
+	return 0;
+}
+
 bool resource_device_class(struct str name, struct str *ret_class)
 {
 	const struct str suffix = STR(RESOURCE_CLASS_SUFFIX);

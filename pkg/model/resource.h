@@ -42,6 +42,10 @@ enum resource_family {
 
 enum resource_family resource_family(struct str name);
 
+/* How many units of it make a card, of hundredths and thousandths; 0 for what is counted otherwise.
+ */
+int64_t resource_parts_of_card(struct str name);
+
 static inline bool resource_is_gpu(struct str name)
 {
 	return resource_family(name) != RESOURCE_NOT_GPU;

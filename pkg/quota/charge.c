@@ -22,7 +22,7 @@ struct sums {
 
 struct tally {
 	struct str resource, device;
-	struct sums counts, devices;
+	struct sums counts, devices, given; /* given: counts and what was told beyond them */
 };
 
 struct request {
@@ -51,6 +51,7 @@ static struct tally *tally_beyond(struct request *request)
 	tally->resource = unreadable;
 	tally->device = STR_NONE;
 	tally->devices = (struct sums){0};
+	tally->given = tally->counts;
 	return tally;
 }
 
@@ -67,10 +68,17 @@ static struct tally *tally_of(struct request *request, const struct device_ask *
 	return tally;
 }
 
-/* Units that are not told apart are of no cards. */
+/* Units that are not told apart are of no cards, and nobody told of them. */
 static int64_t devices_of(const struct tally *tally, const struct device_ask *ask)
 {
 	return str_empty(tally->device) ? 0 : ask->devices;
+}
+
+static int64_t given_of(const struct tally *tally, const struct device_ask *ask)
+{
+	int64_t told = str_empty(tally->device) ? 0 : MAX(ask->told, (int64_t)0);
+
+	return saturating_add(ask->count, told);
 }
 
 static void add_container(struct sums *sums, enum container_kind kind, int64_t amount)
@@ -111,6 +119,7 @@ static void add_containers(struct request *request, const struct pod_facts *pod)
 			tally = tally_of(request, ask);
 			add_container(&tally->counts, container->kind, ask->count);
 			add_container(&tally->devices, container->kind, devices_of(tally, ask));
+			add_container(&tally->given, container->kind, given_of(tally, ask));
 		}
 	}
 }
@@ -125,9 +134,18 @@ static void add_own(struct request *request, const struct pod_facts *pod)
 			continue;
 		tally = tally_of(request, ask);
 		tally->counts.overhead = saturating_add(tally->counts.overhead, ask->count);
+		tally->given.overhead = saturating_add(tally->given.overhead, given_of(tally, ask));
 		tally->devices.overhead =
 			saturating_add(tally->devices.overhead, MAX(devices_of(tally, ask), 0));
 	}
+}
+
+static struct device_ask row_of(const struct tally *tally)
+{
+	int64_t count = total(&tally->counts);
+
+	return (struct device_ask){tally->resource, count, tally->device, total(&tally->devices),
+				   total(&tally->given) - count};
 }
 
 size_t quota_pod_request(const struct pod_facts *pod, struct device_ask *ret_rows, size_t max)
@@ -140,9 +158,7 @@ size_t quota_pod_request(const struct pod_facts *pod, struct device_ask *ret_row
 	add_containers(&request, pod);
 	add_own(&request, pod);
 	for (size_t i = 0; i < request.len; i++)
-		ret_rows[i] = (struct device_ask){
-			request.tallies[i].resource, total(&request.tallies[i].counts),
-			request.tallies[i].device, total(&request.tallies[i].devices)};
+		ret_rows[i] = row_of(&request.tallies[i]);
 	if (request.len > 1)
 		qsort(ret_rows, request.len, sizeof(*ret_rows), device_ask_compare);
 	return request.len;

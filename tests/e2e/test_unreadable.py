@@ -104,6 +104,23 @@ def test_names_that_nobody_knows_do_not_hide_a_pod(world, running, namespace):
     namespace.wait_refused(koordinator("more", 70), "are free")
 
 
+def test_a_pod_that_never_ran_was_allocated_nothing(world, running, namespace):
+    """The scheduler tells by annotation what it gave, and so may the tenant."""
+    offer_only(world.cluster, running, load("hami", "node", "json"))
+    namespace.put_quota("100Gi", enforced=False)
+    namespace.wait_condition("Ready", "True", "Enforced")
+    items = [pod(name, "nvidia.com/gpumem", 1000) for name in ("waits", "next")]
+    for item in items:
+        item["spec"]["nodeSelector"] = {"no": "such"}
+    namespace.create(items[0]).ok()
+    wait_used(namespace, 1000 * MIB)
+    told = {"hami.io/vgpu-devices-allocated": "GPU-x,NVIDIA,9000000000,30:;"}
+    namespace.cluster.api("PATCH", f"{namespace.pods}/waits", {"metadata": {"annotations": told}}).ok()
+    # The next one is seen after that.
+    namespace.create(items[1]).ok()
+    wait_used(namespace, 2000 * MIB)
+
+
 def test_labels_do_not_take_a_namespace_from_its_tenant(world, running, nodes, make_namespace):
     nodes("h100=4")
     namespaces = make_namespace(), make_namespace()

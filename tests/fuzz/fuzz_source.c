@@ -84,7 +84,7 @@ static void read_node(struct wire_pair *pair, bool as_label, struct arena *arena
 static void check_asks(const struct device_ask *asks, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		check(asks[i].count > 0 && asks[i].devices >= 0);
+		check(asks[i].count > 0 && asks[i].devices >= 0 && asks[i].told >= 0);
 		check(i == 0 || device_ask_compare(&asks[i - 1], &asks[i]) < 0);
 	}
 }
@@ -105,6 +105,7 @@ static void read_pod(struct wire_pair *pair, struct arena *arena)
 	pod.meta.name = pod.meta.uid = STR("p");
 	pod.meta.annotations = (struct wire_list){pair, 1};
 	pod.spec.containers = (struct wire_list){&container, 1};
+	pod.spec.node_name = STR("n");
 	if (api_pack_pod(&pod, NULL, arena, &facts, NULL) < 0)
 		return;
 	check(facts.n_containers == 1 && facts.containers[0].n_asks == 3);

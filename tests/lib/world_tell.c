@@ -365,7 +365,7 @@ static struct device_ask ask_of(const struct world_ask *ask)
 	return (struct device_ask){world_resource_names[ask->resource], ask->count,
 				   ask->device == WORLD_NONE ? STR_NONE
 							     : world_resource_names[ask->device],
-				   ask->devices};
+				   ask->devices, 0};
 }
 
 static void tell_pod(struct world *w, int i)

@@ -347,6 +347,30 @@ static void unknown_names_ask_in_their_source_s_way(void **state)
 	assert_int_equal(asked(&container, STR("koordinator.sh/gpu-memory-ratio")), 100);
 }
 
+static void nothing_is_allocated_before_a_pod_has_a_node(void **state)
+{
+	struct wire_pair annotations[] = {
+		{STR("hami.io/vgpu-devices-allocated"), STR("GPU-1,NVIDIA,9000,30:;")},
+	};
+	struct wire_pair requests[] = {{STR("nvidia.com/gpumem"), STR("1000")}};
+	struct wire_container container = {.resources.requests = {requests, 1}};
+	struct wire_pod wire = {.meta = {.name = STR("p"), .uid = STR("u")}};
+	struct arena arena CLEANUP(arena_clear);
+	struct pod_facts facts;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	wire.meta.annotations = (struct wire_list){annotations, 1};
+	wire.spec.containers = (struct wire_list){&container, 1};
+	for (int bound = 0; bound < 2; bound++) {
+		wire.spec.node_name = bound ? STR("n") : STR_NONE;
+		assert_int_equal(api_pack_pod(&wire, NULL, &arena, &facts, NULL), 0);
+		assert_int_equal(facts.containers[0].asks[0].count, 1000);
+		assert_int_equal(facts.containers[0].asks[0].told, bound ? 8000 : 0);
+		assert_int_equal(facts.annotated, bound);
+	}
+}
+
 static void refuses_names_that_are_none(void **state)
 {
 	struct wire_pod wire = {0};
@@ -414,6 +438,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_number_is_a_unit_that_cannot_be_read),
 		cmocka_unit_test(no_names_are_too_many),
 		cmocka_unit_test(unknown_names_ask_in_their_source_s_way),
+		cmocka_unit_test(nothing_is_allocated_before_a_pod_has_a_node),
 		cmocka_unit_test(refuses_names_that_are_none),
 		cmocka_unit_test(an_outline_says_who_and_where_and_that_no_more_is_known),
 		cmocka_unit_test(versions_are_numbers_or_nothing),

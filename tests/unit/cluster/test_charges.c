@@ -44,7 +44,8 @@ static struct quota_view quota_view(struct cluster *c, struct arena *arena)
 }
 
 /* 30 GiB of each of two cards. */
-static const struct device_ask part = {{"nvidia.com/gpumem", 17}, 61440, {"nvidia.com/gpu", 14}, 2};
+static const struct device_ask part = {
+	{"nvidia.com/gpumem", 17}, 61440, {"nvidia.com/gpu", 14}, 2, 0};
 static const struct container_facts part_container = {CONTAINER_NORMAL, &part, 1};
 static const struct device_offer cut_h100[] = {
 	{.resource = {"nvidia.com/gpu", 14},
@@ -89,7 +90,7 @@ static void uses_tell_their_bytes_by_row(void **state)
 {
 	const struct device_ask asks[] = {
 		device_ask_units(STR("nvidia.com/gpu"), 1),
-		{STR("nvidia.com/gpumem"), 61440, STR("nvidia.com/gpu"), 2},
+		{STR("nvidia.com/gpumem"), 61440, STR("nvidia.com/gpu"), 2, 0},
 	};
 	const struct container_facts container = {CONTAINER_NORMAL, asks, 2};
 	CLEANUP(arena_clear) struct arena arena = {0};
@@ -163,7 +164,7 @@ static struct pod_facts annotated(const struct device_ask *ask)
 
 static void an_edit_of_annotations_never_lowers_a_charge(void **state)
 {
-	struct device_ask half = {STR("part"), 500, STR("nvidia.com/gpu"), 1};
+	struct device_ask half = {STR("part"), 500, STR("nvidia.com/gpu"), 1, 0};
 	const struct device_offer offers[] = {
 		h100,
 		{.resource = STR("part"), .unit_memory = 80 * GIB / 1000, .count = 8000},
@@ -199,6 +200,65 @@ static void an_edit_of_annotations_never_lowers_a_charge(void **state)
 	assert_int_equal(refreshed(c).pods, 0);
 }
 
+/* Who allocated more tells it in an annotation, where the tenant may write anything too. */
+static void what_is_told_of_an_allocation_counts_as_far_as_its_cards_reach(void **state)
+{
+	struct device_ask told = part;
+	const struct container_facts container = {CONTAINER_NORMAL, &told, 1};
+	struct cluster *c = *state;
+	struct node_facts node = node_facts();
+	struct pod_facts pod = pod_facts();
+
+	node.offers = cut_h100;
+	node.n_offers = 2;
+	apply_node(c, node);
+	pod.containers = &container;
+	pod.annotated = true;
+	told.told = 10240;
+	apply_pod(c, pod);
+	assert_int_equal(used(c), 70 * GIB);
+	told.told = INT64_MAX;
+	apply_pod(c, pod);
+	assert_int_equal(used(c), 160 * GIB);
+	told.told = 0; /* taken off, which never lowers it */
+	apply_pod(c, pod);
+	assert_int_equal(used(c), 160 * GIB);
+	/* what is asked for counts, however much */
+	told.count = 200 * 1024;
+	told.told = 1;
+	apply_pod(c, pod);
+	assert_int_equal(used(c), 200 * GIB);
+}
+
+/* Koordinator's nodes tell their cards by hundredths of these alone. */
+static void hundredths_tell_a_card_too(void **state)
+{
+	const struct device_ask told = {STR("koordinator.sh/gpu-memory"), 8 * GIB,
+					STR("nvidia.com/gpu"), 1, INT64_MAX};
+	const struct container_facts container = {CONTAINER_NORMAL, &told, 1};
+	const struct device_offer memory = {
+		.resource = told.resource, .unit_memory = 1, .count = 80 * GIB};
+	const struct device_offer both[] = {
+		memory,
+		{.resource = STR("koordinator.sh/gpu-memory-ratio"),
+		 .unit_memory = GIB,
+		 .count = 100},
+	};
+	struct cluster *c = *state;
+	struct node_facts node = node_facts();
+	struct pod_facts pod = pod_facts();
+
+	node.offers = both;
+	node.n_offers = 1;
+	pod.containers = &container;
+	apply_node(c, node);
+	apply_pod(c, pod);
+	assert_int_equal(used(c), 8 * GIB); /* nobody tells what a card has */
+	node.n_offers = 2;
+	apply_node(c, node);
+	assert_int_equal(used(c), 100 * GIB);
+}
+
 static void edits_without_end_keep_what_was(void **state)
 {
 	static char names[LIMIT_RESOURCES_PER_POD + 1][16];
@@ -207,7 +267,7 @@ static void edits_without_end_keep_what_was(void **state)
 
 	apply_node(c, node_facts());
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		struct device_ask ask = {{names[i], 0}, 1, STR("nvidia.com/gpu"), 1};
+		struct device_ask ask = {{names[i], 0}, 1, STR("nvidia.com/gpu"), 1, 0};
 		struct pod_facts pod;
 
 		ask.resource.len = (size_t)snprintf(names[i], sizeof(names[i]), "part-%d", (int)i);
@@ -295,6 +355,8 @@ int main(void)
 		TEST(the_smallest_unit_is_the_least_that_one_may_be_cut_to),
 		TEST(of_equally_dear_products_the_first_by_name_is_charged),
 		TEST(an_edit_of_annotations_never_lowers_a_charge),
+		TEST(what_is_told_of_an_allocation_counts_as_far_as_its_cards_reach),
+		TEST(hundredths_tell_a_card_too),
 		TEST(edits_without_end_keep_what_was),
 		TEST(what_a_node_does_not_tell_is_assumed),
 		TEST(sources_that_disagree_are_named_where_it_matters),

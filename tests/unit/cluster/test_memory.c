@@ -18,10 +18,10 @@
 #define MOST_BYTES 250 /* of a pod, everything included */
 
 static const struct device_ask kinds[] = {
-	{{"nvidia.com/gpu", 14}, 1, {NULL, 0}, 0},
-	{{"nvidia.com/gpu", 14}, 8, {NULL, 0}, 0},
-	{{"nvidia.com/mig-1g.10gb", 22}, 1, {NULL, 0}, 0},
-	{{"nvidia.com/gpumem", 17}, 3000, {"nvidia.com/gpu", 14}, 1},
+	{{"nvidia.com/gpu", 14}, 1, {NULL, 0}, 0, 0},
+	{{"nvidia.com/gpu", 14}, 8, {NULL, 0}, 0, 0},
+	{{"nvidia.com/mig-1g.10gb", 22}, 1, {NULL, 0}, 0, 0},
+	{{"nvidia.com/gpumem", 17}, 3000, {"nvidia.com/gpu", 14}, 1, 0},
 };
 
 static void add_nodes(struct cluster *cluster)

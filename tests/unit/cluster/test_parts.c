@@ -54,7 +54,7 @@ static void test_equal_vectors_are_one(void **state)
 	const struct device_ask more[] = {device_ask_units(STR("nvidia.com/gpu"), 3)};
 	const struct device_ask both[] = {
 		device_ask_units(STR("nvidia.com/gpu"), 2),
-		{STR("nvidia.com/gpumem"), INT64_MAX, STR("nvidia.com/gpu"), INT64_MAX},
+		{STR("nvidia.com/gpumem"), INT64_MAX, STR("nvidia.com/gpu"), INT64_MAX, 0},
 	};
 	CLEANUP(intern_free) struct intern *intern = intern_new(&key);
 	uint32_t a, b, c, d, cell;

@@ -255,6 +255,20 @@ static void both_policies_have_one_pattern(void **state)
 	assert_string_equal(tenant.text, quota.text);
 }
 
+/* Whatever is so many parts of a card is a fraction by name. */
+static void hundredths_and_thousandths_make_a_card(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_true(resource_parts_of_card(str_from(cases[i].name)) == 0 ||
+			    cases[i].family == RESOURCE_FRACTION);
+	assert_int_equal(resource_parts_of_card(STR("nvidia.com/gpumem-percentage")), 100);
+	assert_int_equal(resource_parts_of_card(STR("volcano.sh/vgpu-memory-percentage")), 100);
+	assert_int_equal(resource_parts_of_card(STR("koordinator.sh/gpu-memory-ratio")), 100);
+	assert_int_equal(resource_parts_of_card(STR("kai.scheduler/gpu-fraction")), 1000);
+	assert_int_equal(resource_parts_of_card(STR("koordinator.sh/gpu-memory")), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +276,7 @@ int main(void)
 		cmocka_unit_test(policies_know_gpus_by_the_same_names),
 		cmocka_unit_test(both_policies_have_one_pattern),
 		cmocka_unit_test(test_mig_names_claim_memory),
+		cmocka_unit_test(hundredths_and_thousandths_make_a_card),
 		cmocka_unit_test(an_extended_resource_is_written_domain_and_name),
 		cmocka_unit_test(both_forms_of_a_device_class_name_it),
 		cmocka_unit_test(a_quota_has_one_key_for_each_resource),

@@ -116,11 +116,11 @@ static void test_the_formula(void **state)
 
 static void parts_of_cards_are_summed_by_their_device(void **state)
 {
-	const struct device_ask init = {STR("mem"), 900, STR("card"), 1};
-	const struct device_ask other = {STR("mem"), 5, STR("board"), 1};
+	const struct device_ask init = {STR("mem"), 900, STR("card"), 1, 0};
+	const struct device_ask other = {STR("mem"), 5, STR("board"), 1, 0};
 	const struct device_ask normal[] = {
-		{STR("mem"), 300, STR("card"), 3},
-		{STR("mem"), 7, STR("board"), 1},
+		{STR("mem"), 300, STR("card"), 3, 0},
+		{STR("mem"), 7, STR("board"), 1, 0},
 		device_ask_units(STR("card"), 2),
 	};
 	const struct container_facts containers[] = {
@@ -156,7 +156,7 @@ static size_t request_of(size_t n, size_t max, struct device_ask *rows)
 
 	for (size_t i = 0; i < n; i++) {
 		names[i] = (char)('A' + i);
-		amounts[i] = (struct device_ask){{&names[i], 1}, 1, STR("card"), 2};
+		amounts[i] = (struct device_ask){{&names[i], 1}, 1, STR("card"), 2, 0};
 	}
 	return quota_pod_request(&pod, rows, max);
 }
