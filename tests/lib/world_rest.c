@@ -92,20 +92,51 @@ static void check_gate(struct world *w, int space)
 		       t != WORLD_NONE ? w->api.tenants[t].meta.uid : w->api.quotas[q].meta.uid);
 }
 
+static bool is_published(const struct world *w, int profile)
+{
+	for (int i = 0; i < WORLD_NODES; i++)
+		if (w->api.slices[i].meta.exists && w->api.slices[i].profile == profile)
+			return true;
+	return false;
+}
+
+/* Was priced once, as far as ours remembers: by itself, and after a start by its own keys. */
+static bool is_remembered(const struct world *w, enum world_resource resource)
+{
+	struct price_list list = cluster_prices(w->shell->cluster);
+
+	for (size_t i = 0; i < list.n_rows; i++)
+		if (str_equal(str_from(cluster_name(w->shell->cluster, list.rows[i].resource)),
+			      world_resource_names[resource]))
+			return true;
+	for (int s = 0; s < WORLD_SPACES; s++)
+		assert_true(!w->api.rqs[s].meta.exists || w->api.rqs[s].hard[resource] < 0);
+	return false;
+}
+
 /* A class is told where its name does not tell its row; free only while its driver shows devices.
  */
+static bool is_told(const struct world *w, int class)
+{
+	const struct world_class_text *text = &world_classes[class];
+
+	if (!w->api.classes[class].meta.exists)
+		return false;
+	if (text->free)
+		return is_published(w, WORLD_NODE_NETWORK);
+	if (!text->extended)
+		return false;
+	return is_published(w, WORLD_NODE_ACCELERATOR) || is_remembered(w, text->row);
+}
+
 static void check_classes(const struct world *w, const struct quota_status *status)
 {
-	bool network = false;
 	size_t n = 0;
 
-	for (int i = 0; i < WORLD_NODES; i++)
-		network |= w->api.slices[i].meta.exists &&
-			   w->api.slices[i].profile == WORLD_NODE_NETWORK;
 	for (int c = 0; c < WORLD_CLASSES; c++) {
 		const struct world_class_text *text = &world_classes[c];
 
-		if (!w->api.classes[c].meta.exists || (text->free ? !network : !text->extended))
+		if (!is_told(w, c))
 			continue;
 		assert_true(n < status->classes.n);
 		assert_true(str_equal(status->classes.list[n].name, str_from(text->name)));

@@ -116,7 +116,7 @@ const struct world_profile world_profiles[WORLD_PROFILES] = {
 const struct world_class_text world_classes[WORLD_CLASSES] = {
 	{"gpu.nvidia.com", "gpu.nvidia.com", "gpu", NULL, WORLD_CLASS_CARD, false},
 	{"mig.nvidia.com", "gpu.nvidia.com", "mig", NULL, WORLD_CLASS_SLICE, false},
-	{"accelerator", "gpu.example.com", "gpu", "example.com/accelerator", WORLD_CLASS_EXTENDED,
+	{"accelerator", "acc.example.com", "gpu", "example.com/accelerator", WORLD_CLASS_EXTENDED,
 	 false},
 	{"nic", "dra.net", "", NULL, WORLD_CLASS_FREE, true},
 };
