@@ -271,7 +271,7 @@ def test_fills_in_defaults_and_shows_columns(cluster):
     status = {"effective": "160Gi", "granted": "320Gi", "lent": "160Gi", "borrowed": "0",
               "tenant": "vision", "used": "81559Mi", "usedPercent": 50, "gpus": 1, "pods": 2,
               "resources": [{"name": "nvidia.com/gpu", "used": 1, "hard": 2}],
-              "conditions": [condition | {"type": "Ready"},
+              "conditions": [condition | {"type": "Ready"}, condition | {"type": "Accepted"},
                              condition | {"type": "Throttled", "status": "False"}]}
     # Without a product: the default makes it part of the list's key.
     stored = cluster.api("PATCH", f"{QUOTAS}/shown/status", {"status": status}).ok()["status"]
@@ -281,8 +281,8 @@ def test_fills_in_defaults_and_shows_columns(cluster):
                             "THROTTLED", "READY", "AGE"]
     assert row.split()[:-1] == ["shown", "320Gi", "160Gi", "81559Mi", "50", "1", "2", "False", "True"]
     head, row = cluster.kubectl("get", "gmq", "shown", "-o", "wide").splitlines()
-    assert head.split()[9:] == ["GRANTED", "LENT", "BORROWED", "TENANT", "AGE"]
-    assert row.split()[9:-1] == ["320Gi", "160Gi", "0", "vision"]
+    assert head.split()[9:] == ["ACCEPTED", "GRANTED", "LENT", "BORROWED", "TENANT", "AGE"]
+    assert row.split()[9:-1] == ["True", "320Gi", "160Gi", "0", "vision"]
     assert "shown" in cluster.kubectl("get", "gpuqos")
 
 
