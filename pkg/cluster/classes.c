@@ -240,7 +240,8 @@ void classes_refresh(struct cluster *cluster)
 		struct class_record *class = class_at(dra, h);
 		bool free;
 
-		class->gave_gpus = class->gave_gpus || has_gpus(cluster, class);
+		class->gave_gpus = class->gave_gpus || has_gpus(cluster, class) ||
+				   class_row_is_gpu(cluster, class);
 		free = is_free(cluster, class);
 		changed = changed || free != class->free;
 		class->free = free;

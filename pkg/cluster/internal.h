@@ -130,8 +130,6 @@ bool view_disagreement(const struct cluster *cluster, uint32_t namespace, struct
 int kind_ref(struct cluster *cluster, const struct device_offer *offer, uint32_t *ret_kind,
 	     struct error *err);
 void kind_unref(struct cluster *cluster, uint32_t kind);
-/* Offered, or known without an offer. */
-bool resource_is_on_list(const struct cluster *cluster, struct str name);
 /* Makes the price list anew where kinds changed; new prices mark namespaces dirty. */
 void prices_refresh(struct cluster *cluster);
 struct price_list prices_of(const struct cluster *cluster);

@@ -191,27 +191,6 @@ void owned_reprice(struct cluster *cluster, uint32_t namespace)
 		(void)examine(cluster, record);
 }
 
-/*
- * A restart forgets what was priced once, and our keys tell it. Names that say that they are GPUs,
- * and DeviceClasses, need no memory. Beyond LIMIT_RESOURCE_NAMES the rest is not known.
- */
-static void know_counted(struct cluster *cluster, const struct resource_quota_facts *facts)
-{
-	bool more = false;
-
-	if (!str_empty(facts->foreign_manager))
-		return;
-	for (size_t i = 0; i < facts->n_hard; i++) {
-		struct str name = facts->hard[i].resource;
-
-		if (resource_quota_key_kind(name) == RESOURCE_KEY_REQUESTS &&
-		    !resource_is_gpu(name) && !resource_is_on_list(cluster, name))
-			more |= cluster_know_resource(cluster, name, DEVICE_OTHER, NULL) == 0;
-	}
-	if (more)
-		prices_settle(cluster);
-}
-
 int cluster_apply_resource_quota(struct cluster *cluster, const struct resource_quota_facts *facts,
 				 int64_t now_us, struct error *err)
 {
@@ -228,7 +207,6 @@ int cluster_apply_resource_quota(struct cluster *cluster, const struct resource_
 		return refuse(cluster, CLUSTER_RESOURCE_QUOTAS, facts->namespace, facts->name, err);
 	if (owned == TABLE_NONE)
 		return 0;
-	know_counted(cluster, facts);
 	record = owned_at(cluster, OWNED_RESOURCE_QUOTA, owned);
 	sent_settle(cluster, record->namespace);
 	if (examine(cluster, record))

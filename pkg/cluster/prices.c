@@ -9,7 +9,6 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "cluster/dra_internal.h"
-#include "model/resource.h"
 
 /* --- kinds */
 
@@ -73,27 +72,21 @@ static int kind_add(struct cluster *cluster, const struct offer_kind *wanted, ui
 }
 
 /* A kind that no node has, and so none can drop. */
-static struct offer_kind known_kind(uint32_t resource, enum device_sharing sharing)
-{
-	return (struct offer_kind){
-		.unit_memory = AMOUNT_UNKNOWN,
-		.min_memory = AMOUNT_UNKNOWN,
-		.sharing = (uint32_t)sharing,
-		.resource = resource,
-		.product = INTERN_EMPTY,
-	};
-}
-
 int cluster_know_resource(struct cluster *cluster, struct str name, enum device_sharing sharing,
 			  struct error *err)
 {
-	struct offer_kind known;
+	struct offer_kind known = {
+		.unit_memory = AMOUNT_UNKNOWN,
+		.min_memory = AMOUNT_UNKNOWN,
+		.sharing = (uint32_t)sharing,
+		.product = INTERN_EMPTY,
+	};
 	uint32_t kind;
 
 	if (name.len > LIMIT_INTERNED_STRING)
 		return error_set(err, ERROR_LIMIT, "a resource name is longer than %d",
 				 LIMIT_INTERNED_STRING);
-	known = known_kind(intern_ref(cluster->intern, name), sharing);
+	known.resource = intern_ref(cluster->intern, name);
 	return kind_add(cluster, &known, &kind, err);
 }
 
@@ -132,42 +125,20 @@ int kind_ref(struct cluster *cluster, const struct device_offer *offer, uint32_t
 	return 0;
 }
 
-bool resource_is_on_list(const struct cluster *cluster, struct str name)
-{
-	uint32_t resource = intern_find(cluster->intern, name);
-
-	return resource != INTERN_NONE && resource_is_offered(cluster, resource);
-}
-
-/*
- * What was priced once stays known, unless its name tells that it is a GPU: else pods that ask for
- * it would be let in free of charge while nobody offers it, and run when somebody does again.
- */
-static void resource_left(struct cluster *cluster, uint32_t resource)
-{
-	if (resource_is_gpu(intern_str(cluster->intern, resource))) {
-		cluster->resource_names--;
-		return;
-	}
-	intern_ref_handle(cluster->intern, resource);
-	*kind_at(cluster, table_add(&cluster->kinds)) = known_kind(resource, DEVICE_OTHER);
-}
-
 void kind_unref(struct cluster *cluster, uint32_t kind)
 {
 	struct offer_kind *record = kind_at(cluster, kind);
-	struct offer_kind gone;
+	uint32_t resource = record->resource;
 
 	cluster->prices_stale = true;
 	if (--record->nodes > 0)
 		return;
-	gone = *record;
 	map_remove(&cluster->kinds_by_value, kind_hash(cluster, record), kind);
 	table_remove(&cluster->kinds, kind);
-	if (!resource_is_offered(cluster, gone.resource))
-		resource_left(cluster, gone.resource);
-	intern_unref(cluster->intern, gone.resource);
-	intern_unref(cluster->intern, gone.product);
+	if (!resource_is_offered(cluster, resource))
+		cluster->resource_names--;
+	intern_unref(cluster->intern, record->resource);
+	intern_unref(cluster->intern, record->product);
 }
 
 /* --- the list */

@@ -163,6 +163,15 @@ static bool is_listed_class(const struct quota_classes *classes, struct str name
 	return false;
 }
 
+/* A class of GPUs stands for it. */
+static bool is_listed_row(const struct quota_classes *classes, struct str name)
+{
+	for (size_t i = 0; i < classes->n; i++)
+		if (str_equal(classes->list[i].resource, name))
+			return true;
+	return false;
+}
+
 /*
  * What was counted once stays so, at nothing: else what is created while no node offers it would
  * run when one does again.
@@ -176,7 +185,8 @@ static bool keep_hard(struct decision *d, struct resource_amount *hard)
 	for (size_t i = 0; i < seen->n_hard; i++) {
 		struct str name = seen->hard[i].resource;
 
-		if (resource_is_gpu(name) && !has_key(hard, d->plan.n_hard, name) &&
+		if ((resource_is_gpu(name) || is_listed_row(&d->view->classes, name)) &&
+		    !has_key(hard, d->plan.n_hard, name) &&
 		    !is_listed_class(&d->view->classes, name) && !add_hard(d, hard, name, 0))
 			return false;
 	}

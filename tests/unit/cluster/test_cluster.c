@@ -208,61 +208,6 @@ static void test_a_known_resource_is_listed_while_nobody_offers_it(void **state)
 	assert_int_equal(list.rows[0].nodes + list.rows[1].nodes, 0);
 }
 
-/* Unless its name says that it is a GPU: that no list has to remember. */
-static void test_what_was_priced_once_stays_known(void **state)
-{
-	struct cluster *c = *state;
-	struct device_offer offer = h100;
-	struct node_facts node = node_facts();
-	struct price_list list;
-
-	node.offers = &offer;
-	offer.resource = STR("example.com/npu");
-	for (int i = 0; i < 2; i++) {
-		apply_node(c, node);
-		assert_int_equal(cluster_prices(c).rows[0].largest, h100.unit_memory);
-		cluster_delete(c, CLUSTER_NODES, STR_NONE, node.name);
-		list = cluster_prices(c);
-		assert_int_equal(list.n_rows, 1);
-		assert_true(list.rows[0].nodes == 0 && list.rows[0].largest == AMOUNT_UNKNOWN);
-	}
-	offer.resource = h100.resource;
-	apply_node(c, node);
-	assert_int_equal(cluster_prices(c).n_rows, 2);
-	cluster_delete(c, CLUSTER_NODES, STR_NONE, node.name);
-	assert_int_equal(cluster_prices(c).n_rows, 1);
-}
-
-/* Which a restart forgets, and our keys do not. */
-static void test_a_key_of_ours_makes_its_resource_known(void **state)
-{
-	static const struct resource_amount hard[] = {
-		{{"example.com/npu", sizeof("example.com/npu") - 1}, 0},
-		{{"nvidia.com/gpu", sizeof("nvidia.com/gpu") - 1}, 0},
-		{{"c.deviceclass.resource.k8s.io/devices",
-		  sizeof("c.deviceclass.resource.k8s.io/devices") - 1},
-		 0},
-		{{"limits.nvidia.com/gpumem", sizeof("limits.nvidia.com/gpumem") - 1}, 0},
-	};
-	struct resource_quota_facts facts = {.namespace = STR("a"),
-					     .name = STR(OWNED_OBJECT_NAME),
-					     .uid = STR("u"),
-					     .resource_version = 1,
-					     .hard = hard,
-					     .n_hard = ARRAY_SIZE(hard),
-					     .foreign_manager = STR("kubectl")};
-	struct cluster *c = *state;
-
-	assert_int_equal(cluster_apply_resource_quota(c, &facts, 0, NULL), 0);
-	assert_int_equal(cluster_prices(c).n_rows, 0);
-	facts.foreign_manager = STR_NONE;
-	for (int i = 0; i < 2; i++) {
-		facts.resource_version++;
-		assert_int_equal(cluster_apply_resource_quota(c, &facts, 0, NULL), 0);
-		assert_int_equal(cluster_prices(c).n_rows, 1);
-	}
-}
-
 static void test_what_cannot_be_read_keeps_what_was(void **state)
 {
 	struct cluster *c = *state;
@@ -525,8 +470,6 @@ int main(void)
 		TEST(test_equal_nodes_are_no_new_prices),
 		TEST(test_a_known_resource_is_listed_while_nobody_offers_it),
 		TEST(test_what_cannot_be_read_keeps_what_was),
-		TEST(test_what_was_priced_once_stays_known),
-		TEST(test_a_key_of_ours_makes_its_resource_known),
 		TEST(test_no_more_resource_names_than_allowed),
 		TEST(test_the_oldest_quotas_are_kept),
 		TEST(test_a_quota_without_status_is_looked_at_when_written),
