@@ -228,6 +228,29 @@ bool class_is_free(const struct class_record *class)
 	return class->free;
 }
 
+static bool is_told(const struct dra *dra, uint32_t resource)
+{
+	for (size_t i = 0; i < dra->n_told; i++)
+		if (dra->told[i] == resource)
+			return true;
+	return false;
+}
+
+void classes_told(struct cluster *cluster, const struct quota_classes *classes)
+{
+	struct dra *dra = &cluster->dra;
+
+	for (size_t i = 0; i < classes->n && !cluster->recounted; i++) {
+		struct str resource = classes->list[i].resource;
+
+		if (str_empty(resource) || dra->n_told == ARRAY_SIZE(dra->told) ||
+		    is_told(dra, intern_find(cluster->intern, resource)))
+			continue;
+		dra->told[dra->n_told++] = intern_ref(cluster->intern, resource);
+		cluster->class_list.stale = true;
+	}
+}
+
 void classes_refresh(struct cluster *cluster)
 {
 	struct dra *dra = &cluster->dra;
@@ -241,7 +264,8 @@ void classes_refresh(struct cluster *cluster)
 		bool free;
 
 		class->gave_gpus = class->gave_gpus || has_gpus(cluster, class) ||
-				   class_row_is_gpu(cluster, class);
+				   class_row_is_gpu(cluster, class) ||
+				   (!cluster->recounted && is_told(dra, class->row));
 		free = is_free(cluster, class);
 		changed = changed || free != class->free;
 		class->free = free;

@@ -2,6 +2,9 @@
 #ifndef GPUQOS_CLUSTER_DRA_H
 #define GPUQOS_CLUSTER_DRA_H
 
+/* size: a record for each thing that slices, classes and claims are made of, and its accessor. */
+
+#include "base/limits.h"
 #include "base/map.h"
 #include "base/table.h"
 #include "cluster/cluster.h"
@@ -97,6 +100,10 @@ struct dra {
 	struct map classes_by_name, slices_by_name, claims_by_name;
 	struct map device_kinds_by_value, pools_by_name, devices_by_name;
 	bool offers_stale; /* classes, or kinds that are offered, changed since class_offers */
+	/* Names of resources for which classes of GPUs stood before the start, as statuses tell; a
+	 * reference each. */
+	uint32_t told[LIMIT_STATUS_CLASSES];
+	size_t n_told;
 };
 
 void dra_init(struct dra *dra);

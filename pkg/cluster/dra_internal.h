@@ -21,6 +21,8 @@ void class_remove(struct cluster *cluster, uint32_t class);
  * this outdates all sums.
  */
 bool class_is_free(const struct class_record *class);
+/* What a status told of classes before the start: without ResourceSlices nothing else does. */
+void classes_told(struct cluster *cluster, const struct quota_classes *classes);
 /* Anew, where the list of classes is to be made anew; after the prices. */
 void classes_refresh(struct cluster *cluster);
 

@@ -5,7 +5,7 @@
  */
 #include "base/limits.h"
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/dra_internal.h"
 #include "cluster/pack.h"
 
 static struct str quota_name(const struct cluster *cluster, uint32_t quota)
@@ -174,6 +174,8 @@ static void note_facts(struct cluster *cluster, uint32_t quota, const struct quo
 	record->terminal_timeout_us =
 		facts->invalid || !spec->release_terminal ? -1 : spec->terminal_timeout_us;
 	record->dry_run = !facts->invalid && spec->dry_run;
+	if (facts->has_status)
+		classes_told(cluster, &facts->status.classes);
 	grant_follow(cluster, record->namespace);
 	if (!same)
 		cluster_mark_dirty(cluster, record->namespace);
