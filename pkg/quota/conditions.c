@@ -128,6 +128,42 @@ static bool accepted_no_room(struct decision *d, struct condition *c)
 	return true;
 }
 
+/* By either name of a row of the price list. */
+static bool is_listed(const struct quota_view *view, struct str name, bool product)
+{
+	for (size_t i = 0; i < view->prices.n_rows; i++) {
+		const struct price_row *row = &view->prices.rows[i];
+		uint32_t handle = product ? row->product : row->resource;
+
+		if (row->nodes > 0 &&
+		    str_equal(str_from(view->name(view->name_context, handle)), name))
+			return true;
+	}
+	return false;
+}
+
+/* A cap on what nobody has may be a misspelt one: the first of each kind is named. */
+static void say_idle_caps(const struct quota_view *view, struct condition *c)
+{
+	const struct quota_spec *spec = view->spec;
+	size_t i = 0, k = 0;
+
+	while (i < spec->n_caps && is_listed(view, spec->caps[i].resource, false))
+		i++;
+	while (k < spec->n_products && is_listed(view, spec->products[k].product, true))
+		k++;
+	if (i < spec->n_caps)
+		condition_say_more(c,
+				   " No node offers %.*s: the cap on it in spec.resources bounds "
+				   "nothing now.",
+				   NAME_ARGS(spec->caps[i].resource));
+	if (k < spec->n_products)
+		condition_say_more(c,
+				   " No node has cards of product %.*s: its cap in spec.products "
+				   "bounds nothing now; status.resources lists what there is.",
+				   NAME_ARGS(spec->products[k].product));
+}
+
 static bool accepted(struct decision *d, struct condition *c)
 {
 	condition_say(c, CONDITION_TRUE, QUOTA_REASON_ACCEPTED, "The quota governs its namespace.");
@@ -135,6 +171,7 @@ static bool accepted(struct decision *d, struct condition *c)
 		condition_say_more(c, " By containerDefaults every container of the namespace that "
 				      "asks for no amount of these resources gets one, whether it "
 				      "needs it or not.");
+	say_idle_caps(d->view, c);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -46,6 +47,28 @@ static void test_caps_bound_hard_values(void **state)
 	assert_int_equal(world_hard(w, "nvidia.com/mig-1g.10gb"), 7);
 	assert_int_equal(world_row(w, "nvidia.com/gpu", "Tesla-T4")->hard, 2);
 	assert_int_equal(world_row(w, "nvidia.com/mig-1g.10gb", "NVIDIA-A100")->hard, 7);
+}
+
+static void test_a_cap_on_what_nobody_has_is_named(void **state)
+{
+	const struct resource_amount caps[] = {{STR("nvidia.com/gpu"), 100},
+					       {STR("nvidia.com/mig-1g.10gbb"), 7}};
+	const struct product_cap products[] = {{STR("NVIDIA-H100"), 80 * GIB, AMOUNT_NONE},
+					       {STR("h100"), 80 * GIB, AMOUNT_NONE}};
+	struct world *w = *state;
+
+	w->spec.caps = caps;
+	w->spec.n_caps = 1;
+	w->spec.products = products;
+	w->spec.n_products = 1;
+	world_decide(w);
+	assert_condition(w, QUOTA_ACCEPTED, CONDITION_TRUE, QUOTA_REASON_ACCEPTED);
+	assert_null(strstr(w->plan.status.conditions[QUOTA_ACCEPTED].message, "nothing now"));
+	w->spec.n_caps = 2;
+	w->spec.n_products = 2;
+	world_decide(w);
+	assert_says(w, QUOTA_ACCEPTED, "No node offers nvidia.com/mig-1g.10gbb");
+	assert_says(w, QUOTA_ACCEPTED, "No node has cards of product h100");
 }
 
 static void test_gpus_does_not_bound_a_resource_that_is_shared_somewhere(void **state)
@@ -510,6 +533,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_hard_values_follow_the_smallest_unit),
 		TEST(test_caps_bound_hard_values),
+		TEST(test_a_cap_on_what_nobody_has_is_named),
 		TEST(test_gpus_does_not_bound_a_resource_that_is_shared_somewhere),
 		TEST(test_ready_waits_for_the_status_of_the_resource_quota),
 		TEST(test_a_resource_quota_of_another_owner_or_value_is_written),
