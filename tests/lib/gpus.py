@@ -129,11 +129,23 @@ class Namespace:
 
     def create(self, item, **options):
         """POSTs a pod; returns the Response. The API server gives up on a create after
-        three conflicts with the quota controller's writes: then it is tried again."""
+        three conflicts with the quota controller's writes, and its policies see a status
+        a little later than who reads it: then it is tried again."""
         while True:
             answer = self.cluster.api("POST", self.pods, item, **options)
-            if not (answer.status == 409 and "resourcequotas" in answer.message):
+            conflicts = answer.status == 409 and "resourcequotas" in answer.message
+            if not conflicts and not self._sees_no_price_yet(item, answer):
                 return answer
+
+    def _sees_no_price_yet(self, item, answer):
+        """Whether it was refused for want of a price that the status has."""
+        if answer.status != 403 or "cannot price" not in answer.message:
+            return False
+        asked = {key for one in item["spec"]["containers"] for key in one.get("resources", {}).get("limits", {})}
+        rows = [row for quota in self.cluster.get(self.quotas)["items"] for row in quota.get("status", {}).get("resources", [])]
+        wanted = item["spec"].get("nodeSelector", {}).get("nvidia.com/gpu.product")
+        return bool(asked) and all(any(row["name"] == key and "unitMemory" in row and wanted in (None, row["product"]) for row in rows)
+                                   for key in asked)
 
     def list_pods(self):
         return self.cluster.get(self.pods)["items"]
