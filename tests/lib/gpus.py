@@ -129,23 +129,11 @@ class Namespace:
 
     def create(self, item, **options):
         """POSTs a pod; returns the Response. The API server gives up on a create after
-        three conflicts with the quota controller's writes, and its policies see a status
-        a little later than who reads it: then it is tried again."""
+        three conflicts with the quota controller's writes: then it is tried again."""
         while True:
             answer = self.cluster.api("POST", self.pods, item, **options)
-            conflicts = answer.status == 409 and "resourcequotas" in answer.message
-            if not conflicts and not self._sees_no_price_yet(item, answer):
+            if not (answer.status == 409 and "resourcequotas" in answer.message):
                 return answer
-
-    def _sees_no_price_yet(self, item, answer):
-        """Whether it was refused for want of a price that the status has."""
-        if answer.status != 403 or "cannot price" not in answer.message:
-            return False
-        asked = {key for one in item["spec"]["containers"] for key in one.get("resources", {}).get("limits", {})}
-        rows = [row for quota in self.cluster.get(self.quotas)["items"] for row in quota.get("status", {}).get("resources", [])]
-        wanted = item["spec"].get("nodeSelector", {}).get("nvidia.com/gpu.product")
-        return bool(asked) and all(any(row["name"] == key and "unitMemory" in row and wanted in (None, row["product"]) for row in rows)
-                                   for key in asked)
 
     def list_pods(self):
         return self.cluster.get(self.pods)["items"]
@@ -204,7 +192,19 @@ class Namespace:
         wait_for(lambda: self.managed() == "true", f"{self.name} is managed")
         # The API server may take half a minute to find a CRD that was away.
         self.wait_refused(pod("probe", "volcano.sh/vgpu-memory", 1), "cannot price", timeout=90)
-        return self.quota(name)
+        seen = self.quota(name)
+        self._wait_priced(seen)
+        return seen
+
+    def _wait_priced(self, quota_seen):
+        """Until the policy has the prices of this status too: the first status of a quota has none."""
+        priced = [row["name"] for row in quota_seen["status"].get("resources", []) if "unitMemory" in row]
+
+        def known():
+            answer = self.cluster.api("POST", self.pods + "?dryRun=All", pod("probe", priced[0], 1))
+            return "cannot price" not in answer.message or NotYet(answer)
+        if priced:
+            wait_for(known, f"{self.name}: the policy prices {priced[0]}")
 
     def wait_refused(self, item, words, timeout=10):
         """Until creating the pod would be refused with these words (dry run)."""
