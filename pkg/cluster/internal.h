@@ -209,5 +209,15 @@ void sent_quota_gone(struct cluster *cluster, uint32_t namespace);
 /* Raises @enforced to what @amounts stand for by the price list, where that is more. */
 void enforced_raise(const struct cluster *cluster, const struct resource_amount *amounts, size_t n,
 		    struct enforced *enforced);
+/* sent.c: the most that the API server may let a namespace have now: by its ResourceQuota, by what
+ * the status of its governing quota says, and by what was written and is not seen yet. */
+struct enforced enforced_of(const struct cluster *cluster, uint32_t namespace);
+
+static inline void enforced_join(struct enforced *most, const struct enforced *other)
+{
+	most->bytes = MAX(most->bytes, other->bytes);
+	most->gpus = MAX(most->gpus, other->gpus);
+	most->unknown |= other->unknown;
+}
 
 #endif

@@ -326,28 +326,19 @@ static struct sums *current_sums(struct cluster *cluster, uint32_t namespace)
  * allowed besides, since pods that were let in by it may not be seen yet. That is what it counts as
  * when prices go, and so the largest of as long as prices stay as they are.
  */
-static void remember(const struct cluster *cluster, struct namespace_record *record)
+static void remember(const struct cluster *cluster, uint32_t namespace)
 {
-	uint32_t owned = record->owned[OWNED_RESOURCE_QUOTA], quota = record->first_quota;
-	struct enforced most = {sum_clamp(record->sums.used), sum_clamp(record->sums.gpus), false};
+	struct namespace_record *record = namespace_at(cluster, namespace);
+	struct enforced most;
 
 	if (!record->counted || record->sums.unpriced > 0)
 		return;
-	if (owned != TABLE_NONE) {
-		const struct enforced *seen =
-			&owned_at(cluster, OWNED_RESOURCE_QUOTA, owned)->enforced;
-
-		most.bytes = MAX(most.bytes, seen->bytes);
-		most.gpus = MAX(most.gpus, seen->gpus);
-	}
-	for (; quota != TABLE_NONE; quota = quota_at(cluster, quota)->next) {
-		most.bytes = MAX(most.bytes, quota_at(cluster, quota)->amounts.effective);
-		most.gpus = MAX(most.gpus, quota_at(cluster, quota)->amounts.effective_gpus);
-	}
-	if (record->known_version == record->price_version) {
-		most.bytes = MAX(most.bytes, record->known_used);
-		most.gpus = MAX(most.gpus, record->known_gpus);
-	}
+	most = enforced_of(cluster, namespace);
+	enforced_join(&most, &(struct enforced){sum_clamp(record->sums.used),
+						sum_clamp(record->sums.gpus), false});
+	if (record->known_version == record->price_version)
+		enforced_join(&most,
+			      &(struct enforced){record->known_used, record->known_gpus, false});
 	record->known_used = most.bytes;
 	record->known_gpus = most.gpus;
 	record->known_version = record->price_version;
@@ -378,7 +369,7 @@ void ledger_add(struct cluster *cluster, uint32_t pod)
 	part = part_of(cluster, record);
 	record->charge = part.bytes;
 	sums_change(cluster, sums, &part, 1);
-	remember(cluster, namespace_at(cluster, record->namespace));
+	remember(cluster, record->namespace);
 }
 
 void ledger_remove_claim(struct cluster *cluster, uint32_t claim)
@@ -414,7 +405,7 @@ void ledger_add_claim(struct cluster *cluster, uint32_t claim)
 	claim_part(cluster, claim, &part);
 	record->charge = part.bytes;
 	sums_change(cluster, sums, &part, 1);
-	remember(cluster, namespace_at(cluster, record->namespace));
+	remember(cluster, record->namespace);
 }
 
 void ledger_refresh(struct cluster *cluster, uint32_t namespace)
@@ -427,7 +418,7 @@ void ledger_refresh(struct cluster *cluster, uint32_t namespace)
 	sums_clear(cluster, &record->sums);
 	record->sums = add_up(cluster, namespace);
 	record->price_version = cluster->price_version;
-	remember(cluster, record);
+	remember(cluster, namespace);
 }
 
 /* --- recount */
@@ -497,7 +488,7 @@ static void recount(struct cluster *cluster, uint32_t namespace, struct recount 
 	drift = drift_between(cluster, &record->sums, &fresh);
 	sums_clear(cluster, &record->sums);
 	record->sums = fresh;
-	remember(cluster, record);
+	remember(cluster, namespace);
 	if (drift != 0) {
 		total->differing++;
 		total->drift = saturating_add(total->drift, drift);

@@ -19,6 +19,25 @@ static void settle(struct cluster *cluster, uint32_t namespace, struct sent *sen
 		forget(cluster, namespace, sent);
 }
 
+struct enforced enforced_of(const struct cluster *cluster, uint32_t namespace)
+{
+	const struct namespace_record *record = namespace_at(cluster, namespace);
+	uint32_t owned = record->owned[OWNED_RESOURCE_QUOTA];
+	uint32_t quota = quota_governing(cluster, namespace);
+	struct enforced most = record->sent.most;
+
+	if (owned != TABLE_NONE)
+		enforced_join(&most, &owned_at(cluster, OWNED_RESOURCE_QUOTA, owned)->enforced);
+	if (quota != TABLE_NONE) {
+		const struct quota_amounts *amounts = &quota_at(cluster, quota)->amounts;
+
+		enforced_join(&most, &(struct enforced){amounts->effective, amounts->effective_gpus,
+							false});
+		enforced_join(&most, &record->published.most);
+	}
+	return most;
+}
+
 void sent_settle(struct cluster *cluster, uint32_t namespace)
 {
 	struct namespace_record *record = namespace_at(cluster, namespace);

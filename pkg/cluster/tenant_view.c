@@ -128,15 +128,11 @@ static int64_t unit_of(const struct cluster *cluster, const struct price_row *ro
 static void read_uses(const struct cluster *cluster, const struct sums *sums,
 		      struct tenant_member *member)
 {
-	for (uint32_t use = sums->first_use; use != TABLE_NONE; use = use_at(cluster, use)->next) {
-		const struct use_record *record = use_at(cluster, use);
-		const struct price_row *row = &cluster->prices[record->row];
-
-		if (row->sharing == DEVICE_WHOLE)
-			member->used_gpus =
-				saturating_add(member->used_gpus, sum_clamp(record->count));
-		member->reserve = MAX(member->reserve, unit_of(cluster, row));
-	}
+	member->used_gpus = sum_clamp(sums->gpus);
+	for (uint32_t use = sums->first_use; use != TABLE_NONE; use = use_at(cluster, use)->next)
+		member->reserve =
+			MAX(member->reserve,
+			    unit_of(cluster, &cluster->prices[use_at(cluster, use)->row]));
 }
 
 static void read_quota(const struct quota_record *quota, struct tenant_member *member)
@@ -147,7 +143,6 @@ static void read_quota(const struct quota_record *quota, struct tenant_member *m
 	member->asks = !amounts->invalid;
 	member->wants = amounts->limit;
 	member->borrow_limit = amounts->borrow_limit;
-	member->enforced = MAX(member->enforced, amounts->effective);
 }
 
 /* What its tenant decided for it; before that, what the status of its quota says. */
@@ -198,7 +193,7 @@ static void read_member(const struct cluster *cluster, uint32_t namespace,
 {
 	const struct namespace_record *record = namespace_at(cluster, namespace);
 	uint32_t quota = quota_governing(cluster, namespace);
-	uint32_t owned = record->owned[OWNED_RESOURCE_QUOTA];
+	struct enforced enforced = enforced_of(cluster, namespace);
 	struct tenant_grant grant = grant_of(cluster, namespace);
 	struct tenant_member member = {
 		.name = intern_str(cluster->intern, record->name),
@@ -208,28 +203,15 @@ static void read_member(const struct cluster *cluster, uint32_t namespace,
 		.lent = grant.lent,
 		.effective = grant.effective,
 		.effective_gpus = grant.effective_gpus,
-		.enforced = record->sent.most.bytes,
-		.enforced_gpus = record->sent.most.gpus,
-		.unknown = record->sent.most.unknown,
+		.enforced = enforced.bytes,
+		.enforced_gpus = enforced.gpus,
+		.unknown = enforced.unknown,
 		.used = sum_clamp(record->sums.used),
 	};
 
 	if (quota != TABLE_NONE) {
-		const struct quota_amounts *amounts = &quota_at(cluster, quota)->amounts;
-
 		read_quota(quota_at(cluster, quota), &member);
-		member.enforced = MAX(member.enforced, record->published.most.bytes);
-		member.enforced_gpus = MAX(member.enforced_gpus, MAX(amounts->effective_gpus,
-								     record->published.most.gpus));
-		member.wants_gpus = cards_for(cards, amounts, &grant);
-	}
-	if (owned != TABLE_NONE) {
-		const struct enforced *enforced =
-			&owned_at(cluster, OWNED_RESOURCE_QUOTA, owned)->enforced;
-
-		member.enforced = MAX(member.enforced, enforced->bytes);
-		member.enforced_gpus = MAX(member.enforced_gpus, enforced->gpus);
-		member.unknown |= enforced->unknown;
+		member.wants_gpus = cards_for(cards, &quota_at(cluster, quota)->amounts, &grant);
 	}
 	if (record->price_version == cluster->price_version)
 		read_uses(cluster, &record->sums, &member);

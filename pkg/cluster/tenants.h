@@ -49,8 +49,8 @@ struct tenant_lookup {
 	 * there, its status does not show its spec, or the quota does not publish what was decided.
 	 */
 	struct tenant_example unenforced;
-	/* Members that hold devices whose memory nothing tells: what they use is assumed so that
-	 * loans stay as they are. */
+	/* Members that hold devices whose memory nothing tells: struct tenant_member says what
+	 * they count as. */
 	struct tenant_example unpriced;
 	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* NULL: not there */
 };
