@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "codec/frame.h"
+#include "lib/files.h"
 #include "unit/codec/frames.h"
 
 #define ROUNDS 200
@@ -37,16 +38,8 @@ static const struct body {
 
 static void load(const char *path, struct buf *ret_file)
 {
-	FILE *file = fopen(path, "rb");
-	char chunk[4096];
-	size_t n;
-
-	if (!file)
-		fail_msg("cannot read %s", path);
 	buf_init(ret_file, (size_t)1024 * 1024);
-	while ((n = fread(chunk, 1, sizeof(chunk), file)) > 0)
-		buf_add(ret_file, chunk, n);
-	fclose(file);
+	file_read(path, ret_file);
 }
 
 static void must_feed(struct framer *framer, struct str piece, struct frames *frames)

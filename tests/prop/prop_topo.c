@@ -65,6 +65,14 @@ static void look_at_all_sets(void)
 	}
 }
 
+/* The machine of the world's seed; @random goes on from there. */
+static void begin(struct random *random)
+{
+	random_init(random, world.seed);
+	machine_random(&world.machine, random, CARDS);
+	look_at_all_sets();
+}
+
 static void forget(void)
 {
 	topo_free(world.topo);
@@ -118,9 +126,7 @@ static void domains_and_scores_are_what_their_headers_say(void **state)
 	for (world.seed = 1; world.seed <= seeds(); world.seed++) {
 		struct random random;
 
-		random_init(&random, world.seed);
-		machine_random(&world.machine, &random, CARDS);
-		look_at_all_sets();
+		begin(&random);
 		for (uint64_t set = 0; set < UINT64_C(1) << world.topo->n_cards; set++)
 			check_set(set);
 		for (unsigned int scope = 0; scope < TOPO_SCOPES; scope++)
@@ -188,9 +194,7 @@ static void the_best_set_of_a_random_machine_is_that_of_brute_force(void **state
 	for (world.seed = 1; world.seed <= seeds(); world.seed++) {
 		struct random random;
 
-		random_init(&random, world.seed);
-		machine_random(&world.machine, &random, CARDS);
-		look_at_all_sets();
+		begin(&random);
 		check_all_asks(topo_set_below(world.topo->n_cards));
 		for (int i = 0; i < 4; i++)
 			check_all_asks(random_u64(&random) & topo_set_below(world.topo->n_cards));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads exports; an edited one lies in a file of its own while it is read. */
 #include "exports.h"
+#include "lib/files.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,17 +16,10 @@
 
 void export_text(const char *name, const char *suffix, struct buf *text)
 {
-	char path[256], chunk[4096];
-	FILE *file;
-	size_t len;
+	char path[256];
 
 	snprintf(path, sizeof(path), FOLDER "%s%s", name, suffix);
-	file = fopen(path, "rb");
-	if (!file)
-		fail_msg("cannot open %s", path);
-	while ((len = fread(chunk, 1, sizeof(chunk), file)) > 0)
-		assert_true(buf_add(text, chunk, len));
-	fclose(file);
+	file_read(path, text);
 }
 
 void export_read(const char *name, struct arena *arena, struct layout *ret_layout)

@@ -10,22 +10,16 @@
 
 #include "base/limits.h"
 #include "codec/json.h"
+#include "lib/files.h"
 
 #define FOLDER "tests/data/wire/objects/"
 
 void recorded_read(const char *name, const char *suffix, struct buf *text)
 {
-	char path[256], chunk[4096];
-	FILE *file;
-	size_t len;
+	char path[256];
 
 	snprintf(path, sizeof(path), FOLDER "%s%s", name, suffix);
-	file = fopen(path, "rb");
-	if (!file)
-		fail_msg("cannot open %s", path);
-	while ((len = fread(chunk, 1, sizeof(chunk), file)) > 0)
-		assert_true(buf_add(text, chunk, len));
-	fclose(file);
+	file_read(path, text);
 }
 
 void recorded_decode(const struct schema *schema, const char *name, struct buf *text,

@@ -14,6 +14,7 @@
 #include "api/wire_tenant.h"
 #include "base/buf.h"
 #include "base/macros.h"
+#include "lib/files.h"
 
 #define FILE_MAX  (256 * 1024)
 #define DEPTH_MAX 32
@@ -100,15 +101,9 @@ static void read_crd(const char *path, struct crd *crd)
 {
 	struct buf text CLEANUP(buf_clear);
 	struct str line, rest;
-	char chunk[4096];
-	FILE *file = fopen(path, "r");
-	size_t len;
 
 	buf_init(&text, FILE_MAX);
-	assert_non_null(file);
-	while ((len = fread(chunk, 1, sizeof(chunk), file)) > 0)
-		assert_true(buf_add(&text, chunk, len));
-	fclose(file);
+	file_read(path, &text);
 	rest = buf_str(&text);
 	while (str_split(rest, '\n', &line, &rest))
 		read_line(crd, line);

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "kept.h"
 #include "pb_out.h"
 #include "sample.h"
 #include "wire.h"
@@ -334,19 +335,6 @@ static void depth_of_skipped_groups_is_limited(void **state)
 }
 
 /* --- maps of which some keys are kept */
-
-static const struct str kept_keys[] = {{"a", 1}, {"b/c", 3}};
-static const struct field_keys kept = {kept_keys, ARRAY_SIZE(kept_keys)};
-
-struct kept_map {
-	uint64_t present;
-	struct wire_list map;
-};
-
-static const struct field kept_fields[] = {
-	FIELD_MAP_OF(struct kept_map, map, "map", 9, &kept),
-};
-static const struct schema kept_schema = SCHEMA("Kept", struct kept_map, kept_fields);
 
 static void add_pair(struct buf *out, struct str key, struct str value)
 {

@@ -18,6 +18,7 @@
 #include "base/table.h"
 #include "cluster/read.h"
 #include "codec/json.h"
+#include "lib/files.h"
 
 #define H200 (143771 * MIB)
 #define H100 (81559 * MIB)
@@ -99,19 +100,11 @@ struct world {
 /* What stands in tests/data/sources/<source>/<kind>-<name>.json. */
 static void decode(struct world *w, const struct schema *schema, const char *path, void *ret_object)
 {
-	char chunk[4096];
 	struct error err = {0};
 	const char *copy;
-	FILE *file;
-	size_t len;
 
 	buf_reset(&w->text);
-	file = fopen(path, "rb");
-	if (!file)
-		fail_msg("cannot open %s", path);
-	while ((len = fread(chunk, 1, sizeof(chunk), file)) > 0)
-		assert_true(buf_add(&w->text, chunk, len));
-	fclose(file);
+	file_read(path, &w->text);
 	copy = arena_strndup(&w->arena, w->text.data, w->text.len);
 	assert_non_null(copy);
 	if (json_decode(schema, (struct str){copy, w->text.len}, &w->arena, ret_object, &err) < 0)

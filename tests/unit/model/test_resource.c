@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
+#include "lib/files.h"
 #include "model/amount.h"
 #include "model/resource.h"
 
@@ -195,18 +196,13 @@ struct pattern {
 /* The one pattern of a policy that begins with the names of NVIDIA. */
 static struct pattern pattern_in(const char *path)
 {
-	static char yaml[64 * 1024];
 	const char *call = "matches('^(nvidia", *from, *to;
+	struct buf yaml CLEANUP(buf_clear);
 	struct pattern pattern = {0};
-	FILE *file = fopen(path, "r");
-	size_t len;
 
-	assert_non_null(file);
-	len = fread(yaml, 1, sizeof(yaml) - 1, file);
-	fclose(file);
-	assert_in_range(len, 1, sizeof(yaml) - 2);
-	yaml[len] = '\0';
-	from = strstr(yaml, call);
+	buf_init(&yaml, (size_t)256 * 1024);
+	file_read(path, &yaml);
+	from = strstr(yaml.data, call);
 	assert_non_null(from);
 	assert_null(strstr(from + 1, call));
 	from += strlen("matches('");
