@@ -130,11 +130,44 @@ static int check_priority_classes(struct spec_pack *p)
 	return 0;
 }
 
+/* Left out, or empty, it stays as @value is. */
+static int check_choice(struct spec_pack *p, const char *field, struct str text,
+			const char *const *choices, size_t *value)
+{
+	return str_empty(text) ? 0 : spec_choice(&p->check, field, text, choices, value);
+}
+
+static int check_topology(struct spec_pack *p)
+{
+#define X(name, text) text,
+	static const char *const policies[] = {TOPOLOGY_POLICIES(X) NULL};
+	static const char *const scopes[] = {LAYOUT_SCOPES(X) NULL};
+	static const char *const mismatches[] = {TOPOLOGY_MISMATCHES(X) NULL};
+#undef X
+	const struct wire_topology *wire = &p->wire->spec.topology;
+	struct topology_spec *topology = &p->spec.topology;
+	size_t policy = TOPOLOGY_NONE, scope = topology->scope, mismatch = topology->on_mismatch;
+
+	if (!wire_has(&p->wire->spec, WIRE_TENANT_TOPOLOGY))
+		return 0;
+	if (str_empty(wire->policy))
+		return spec_complain(&p->check,
+				     "spec.topology.policy is missing; it is Required, Preferred "
+				     "or None");
+	if (spec_choice(&p->check, "topology.policy", wire->policy, policies, &policy) < 0 ||
+	    check_choice(p, "topology.scope", wire->scope, scopes, &scope) < 0 ||
+	    check_choice(p, "topology.onMismatch", wire->on_mismatch, mismatches, &mismatch) < 0)
+		return -1;
+	*topology = (struct topology_spec){(enum topology_policy)policy, (enum layout_scope)scope,
+					   (enum topology_mismatch)mismatch};
+	return 0;
+}
+
 static int pack_spec(struct spec_pack *p)
 {
 	static int (*const checks[])(struct spec_pack *) = {
-		check_name,    check_namespaces, check_tier,
-		check_ceiling, check_qos_class,  check_priority_classes,
+		check_name,      check_namespaces,       check_tier,     check_ceiling,
+		check_qos_class, check_priority_classes, check_topology,
 	};
 	size_t i;
 
@@ -218,7 +251,8 @@ int api_pack_tenant(const struct wire_tenant *wire, struct arena *arena,
 		    struct tenant_facts *ret_facts, struct error *err)
 {
 	const struct wire_meta *meta = &wire->meta;
-	struct spec_pack p = {.wire = wire, .check.pack = {arena, err}};
+	struct spec_pack p = {
+		.wire = wire, .check.pack = {arena, err}, .spec.topology = TOPOLOGY_SPEC_DEFAULT};
 	struct tenant_facts facts = identity_of(meta);
 
 	if (pack_check_meta(meta, err) < 0 || pack_spec(&p) < 0)
@@ -239,6 +273,7 @@ int api_pack_tenant_outline(const struct wire_object *wire, const char *invalid,
 	if (pack_check_meta(&wire->meta, err) < 0)
 		return pack_locate(err, "TenantQoS", &wire->meta);
 	facts.spec.ceiling = facts.spec.ceiling_gpus = AMOUNT_NONE;
+	facts.spec.topology = TOPOLOGY_SPEC_DEFAULT;
 	facts.invalid = invalid;
 	*ret_facts = facts;
 	return 0;

@@ -25,6 +25,14 @@ static const struct field qos_class_fields[] = {
 static const struct schema qos_class_schema =
 	SCHEMA("QosClass", struct wire_qos_class, qos_class_fields);
 
+static const struct field topology_fields[] = {
+	JSON(struct wire_topology, policy, "policy", FIELD_STRING),
+	JSON(struct wire_topology, scope, "scope", FIELD_STRING),
+	JSON(struct wire_topology, on_mismatch, "onMismatch", FIELD_STRING),
+};
+static const struct schema topology_schema =
+	SCHEMA("Topology", struct wire_topology, topology_fields);
+
 static const struct field tenant_spec_fields[] = {
 	JSON_SUB(struct wire_tenant_spec, namespaces, "namespaceSelector", FIELD_MESSAGE,
 		 &wire_selector_schema),
@@ -32,6 +40,7 @@ static const struct field tenant_spec_fields[] = {
 	JSON_SUB(struct wire_tenant_spec, ceiling, "ceiling", FIELD_MESSAGE, &ceiling_schema),
 	JSON_SUB(struct wire_tenant_spec, qos, "qosClass", FIELD_MESSAGE, &qos_class_schema),
 	JSON(struct wire_tenant_spec, priority_classes, "priorityClasses", FIELD_STRINGS),
+	JSON_SUB(struct wire_tenant_spec, topology, "topology", FIELD_MESSAGE, &topology_schema),
 	JSON(struct wire_tenant_spec, delegated, "delegated", FIELD_STRINGS),
 };
 static const struct schema tenant_spec_schema =

@@ -23,6 +23,11 @@ struct wire_qos_class {
 	struct str class, action;
 };
 
+struct wire_topology {
+	uint64_t present;
+	struct str policy, scope, on_mismatch;
+};
+
 struct wire_tenant_spec {
 	uint64_t present;
 	struct wire_selector namespaces;
@@ -30,11 +35,13 @@ struct wire_tenant_spec {
 	struct wire_ceiling ceiling;
 	struct wire_qos_class qos;
 	struct wire_list priority_classes; /* struct str */
-	struct wire_list delegated;        /* struct str */
+	struct wire_topology topology;
+	struct wire_list delegated; /* struct str */
 };
 
-#define WIRE_TENANT_CEILING 2
-#define WIRE_TENANT_QOS     3
+#define WIRE_TENANT_CEILING  2
+#define WIRE_TENANT_QOS      3
+#define WIRE_TENANT_TOPOLOGY 5
 
 struct wire_tenant_status {
 	uint64_t present;

@@ -132,6 +132,9 @@ static void put_spec(struct buf *buf, const struct tenant_spec *spec)
 	pack_put_int(buf, (int64_t)spec->qos);
 	pack_put_int(buf, spec->qos_denies);
 	put_strs(buf, spec->priority_classes, spec->n_priority_classes);
+	pack_put_int(buf, (int64_t)spec->topology.policy);
+	pack_put_int(buf, (int64_t)spec->topology.scope);
+	pack_put_int(buf, (int64_t)spec->topology.on_mismatch);
 }
 
 static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
@@ -142,6 +145,9 @@ static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
 	spec->qos = (enum pod_qos)pack_get_int(reader);
 	spec->qos_denies = pack_get_int(reader) != 0;
 	spec->priority_classes = get_strs(reader, &spec->n_priority_classes);
+	spec->topology.policy = (enum topology_policy)pack_get_int(reader);
+	spec->topology.scope = (enum layout_scope)pack_get_int(reader);
+	spec->topology.on_mismatch = (enum topology_mismatch)pack_get_int(reader);
 }
 
 void pack_tenant(const struct tenant_facts *facts, struct buf *ret_bytes)

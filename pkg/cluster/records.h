@@ -159,6 +159,7 @@ struct tenant_record {
 	uint32_t first_selection, n_selections;
 	uint32_t bindings[TENANT_BINDING_COUNT];
 	uint32_t dirty_next, epoch;
+	struct topology_spec topology;
 	uint8_t tier; /* enum tenant_tier */
 	bool exists, terminating, dirty;
 };

@@ -37,6 +37,13 @@ uint32_t cluster_tenant_of(const struct cluster *cluster, uint32_t namespace)
 	return namespace_at(cluster, namespace)->tenant;
 }
 
+struct topology_spec cluster_topology_of(const struct cluster *cluster, uint32_t namespace)
+{
+	uint32_t tenant = cluster_tenant_of(cluster, namespace);
+
+	return tenant == TABLE_NONE ? TOPOLOGY_SPEC_DEFAULT : tenant_at(cluster, tenant)->topology;
+}
+
 void cluster_tenant_summary(const struct cluster *cluster, uint32_t tenant,
 			    struct tenant_summary *ret_summary)
 {

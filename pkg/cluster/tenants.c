@@ -28,6 +28,7 @@ static uint32_t tenant_get(struct cluster *cluster, struct str name)
 	record->name = intern_ref(cluster->intern, name);
 	record->first_member = record->first_selection = TABLE_NONE;
 	record->ceiling = record->ceiling_gpus = AMOUNT_NONE;
+	record->topology = TOPOLOGY_SPEC_DEFAULT;
 	for (int i = 0; i < TENANT_BINDING_COUNT; i++)
 		record->bindings[i] = TABLE_NONE;
 	name_insert(cluster, CLUSTER_TENANTS, tenant);
@@ -113,6 +114,7 @@ static void update(struct cluster *cluster, uint32_t tenant, const struct tenant
 	record->created_us = facts->created_us;
 	record->terminating = facts->terminating;
 	record->tier = (uint8_t)facts->spec.tier;
+	record->topology = facts->spec.topology;
 	set_ceiling(cluster, tenant, &facts->spec);
 	cluster->selectors_stale |= !same_selection;
 	set_uid(cluster, tenant, facts->uid);
@@ -184,6 +186,7 @@ void tenant_gone(struct cluster *cluster, uint32_t tenant)
 	record->resource_version = 0;
 	record->exists = record->terminating = false;
 	record->ceiling = record->ceiling_gpus = AMOUNT_NONE;
+	record->topology = TOPOLOGY_SPEC_DEFAULT;
 	record->sums = (struct tenant_sums){0};
 	cluster->selectors_stale = true;
 	cluster_mark_tenant_dirty(cluster, tenant);

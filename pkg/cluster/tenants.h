@@ -19,6 +19,9 @@ uint32_t cluster_tenant_next(const struct cluster *cluster, uint32_t from); /* a
 /* The tenant that a namespace belongs to, or TABLE_NONE. Unknown namespaces belong to none. */
 uint32_t cluster_tenant_of(const struct cluster *cluster, uint32_t namespace);
 
+/* What the tenant of a namespace says of its pods' topology; TOPOLOGY_SPEC_DEFAULT without one. */
+struct topology_spec cluster_topology_of(const struct cluster *cluster, uint32_t namespace);
+
 /* In short, for those who show: takes a time that does not grow with the tenant. */
 struct tenant_summary {
 	struct str name, uid;

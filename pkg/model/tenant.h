@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "model/labels.h"
 #include "model/quota.h"
+#include "model/topology.h"
 
 /*
  * A TenantQoS in our units: several namespaces under one ceiling. Everything borrowed from whoever
@@ -35,6 +36,7 @@ struct tenant_spec {
 	bool qos_denies; /* else a pod of another class is admitted with a warning */
 	const struct str *priority_classes; /* that its pods may name; none given: any */
 	size_t n_priority_classes;
+	struct topology_spec topology;
 };
 
 /* type, status.conditions[].type of a TenantQoS */

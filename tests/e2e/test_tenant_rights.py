@@ -102,6 +102,7 @@ def test_the_tenant_admin_does_what_the_samples_show(vera):
     vera.kubectl("patch", "gmq", "team", "-n", "vision", "--type=merge", "-p", '{"spec": {"gpuMemory": "400Gi"}}')
     vera.kubectl("patch", "tqos", "vision", "--type=merge", "-p", '{"spec": {"priorityClasses": ["gpuqos-training"]}}')
     vera.kubectl("patch", "tqos", "vision", "--type=merge", "-p", '{"spec": {"qosClass": {"class": "Burstable", "action": "Warn"}}}')
+    vera.kubectl("patch", "tqos", "vision", "--type=merge", "-p", '{"spec": {"topology": {"policy": "Required"}}}')
     assert "vision" in vera.kubectl("get", "tqos", "vision")
     assert "team" in vera.kubectl("get", "gmq", "-n", "vision-dev")
     vera.kubectl("delete", "gmq", "team", "-n", "vision-dev")

@@ -167,7 +167,10 @@ def labelled(key, value="x"):
              "priorityClasses": ["a"], "delegated": []},
     LEAST | {"qosClass": {"class": "Guaranteed", "action": "Deny"},
              "priorityClasses": [f"class-{i}" for i in range(32)],
-             "delegated": ["priorityClasses", "qosClass"]},
+             "delegated": ["priorityClasses", "qosClass", "topology"]},
+    *[LEAST | {"topology": {"policy": policy}} for policy in ("Required", "Preferred", "None")],
+    *[LEAST | {"topology": {"policy": "Required", "scope": scope, "onMismatch": mismatch}}
+      for scope, mismatch in (("NUMA", "Ignore"), ("PCIeSwitch", "Alert"), ("NVLink", "Migrate"))],
     picks(key="kubernetes.io/metadata.name", operator="In", values=["a", "b", ""]),
     picks(key="team", operator="NotIn", values=["a"]),
     picks(key="team", operator="Exists"),
@@ -227,13 +230,19 @@ OURS = "labels of gpuqos.io/ follow from the selection and cannot select"
      'supported values: "Guaranteed", "Burstable"'),
     (LEAST | {"qosClass": {"class": "Burstable", "action": "Log"}}, "spec.qosClass.action",
      'supported values: "Warn", "Deny"'),
+    (LEAST | {"topology": {"scope": "NUMA"}}, "spec.topology.policy", "Required value"),
+    *[(LEAST | {"topology": {"policy": "None"} | wrong}, "spec.topology." + field, "supported values: " + values)
+      for wrong, field, values in (
+          ({"policy": "Always"}, "policy", '"Required", "Preferred", "None"'),
+          ({"scope": "Rack"}, "scope", '"NUMA", "PCIeSwitch", "NVLink"'),
+          ({"onMismatch": "Evict"}, "onMismatch", '"Ignore", "Alert", "Migrate"'))],
     (LEAST | {"priorityClasses": []}, "spec.priorityClasses", "should have at least 1 items"),
     (LEAST | {"priorityClasses": ["a", "a"]}, "spec.priorityClasses[1]", "Duplicate value"),
     (LEAST | {"priorityClasses": [f"class-{i}" for i in range(33)]}, "spec.priorityClasses",
      "must have at most 32 items"),
     *[(LEAST | {"delegated": [field]}, "spec.delegated",
-       "only qosClass and priorityClasses can be delegated; tier, ceiling, namespaceSelector and "
-       "delegated stay with the platform admin")
+       "only qosClass, priorityClasses and topology can be delegated; tier, ceiling, "
+       "namespaceSelector and delegated stay with the platform admin")
       for field in ("tier", "ceiling", "namespaceSelector", "delegated", "")],
 ])
 def test_refuses_tenants_in_plain_words(cluster, spec, field, message):
@@ -288,9 +297,11 @@ def test_fills_in_defaults_and_shows_columns(cluster):
 
 def test_fills_in_defaults_and_shows_columns_of_tenants(cluster):
     spec = create_tenant(cluster, LEAST | {"ceiling": {"gpuMemory": "640Gi"},
-                                           "qosClass": {"class": "Guaranteed"}}, "seen", "").ok()["spec"]
+                                           "qosClass": {"class": "Guaranteed"},
+                                           "topology": {"policy": "Preferred"}}, "seen", "").ok()["spec"]
     assert spec == LEAST | {"ceiling": {"gpuMemory": "640Gi"},
-                            "qosClass": {"class": "Guaranteed", "action": "Warn"}}
+                            "qosClass": {"class": "Guaranteed", "action": "Warn"},
+                            "topology": {"policy": "Preferred", "scope": "NUMA", "onMismatch": "Alert"}}
     condition = {"status": "True", "reason": "Enforced", "message": "m",
                  "lastTransitionTime": "2026-01-02T03:04:05Z"}
     status = {"granted": "480Gi", "used": "81559Mi", "usedGPUs": 1, "lent": "0", "namespaceCount": 2,
@@ -350,6 +361,8 @@ def test_explains_every_field(cluster, crd, short, least):
     ("tqos.spec", "namespaceSelector"),
     ("tqos.spec.namespaceSelector.matchExpressions.operator", "DoesNotExist"),
     ("tqos.spec.delegated", "Example: [qosClass]"),
+    ("tqos.spec.topology", "A pod may ask for more"),
+    ("tqos.spec.topology.scope", "Example: NUMA"),
     ("tqos.status.lent", "lend to each other"),
 ])
 def test_explains_like_a_manual(cluster, path, words):

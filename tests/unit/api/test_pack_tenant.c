@@ -89,6 +89,14 @@ static void a_recorded_status_is_read_back(void **state)
 
 #define SELECTOR "'namespaceSelector':{'matchLabels':{'team':'a'}}"
 
+static void assert_topology(const struct tenant_facts *facts, enum topology_policy policy,
+			    enum layout_scope scope, enum topology_mismatch on_mismatch)
+{
+	assert_int_equal(facts->spec.topology.policy, policy);
+	assert_int_equal(facts->spec.topology.scope, scope);
+	assert_int_equal(facts->spec.topology.on_mismatch, on_mismatch);
+}
+
 static void what_is_left_out_is_no_limit(void **state)
 {
 	struct fixture f CLEANUP(fixture_clear);
@@ -102,6 +110,7 @@ static void what_is_left_out_is_no_limit(void **state)
 	assert_int_equal(facts.spec.ceiling, AMOUNT_NONE);
 	assert_int_equal(facts.spec.ceiling_gpus, AMOUNT_NONE);
 	assert_int_equal(facts.spec.qos, POD_QOS_ANY);
+	assert_topology(&facts, TOPOLOGY_NONE, LAYOUT_NUMA, MISMATCH_ALERT);
 	assert_int_equal(facts.spec.n_priority_classes, 0);
 
 	sample_tenant(&f,
@@ -114,6 +123,27 @@ static void what_is_left_out_is_no_limit(void **state)
 	assert_int_equal(facts.spec.ceiling_gpus, 0);
 	assert_int_equal(facts.spec.qos, POD_QOS_BURSTABLE);
 	assert_false(facts.spec.qos_denies);
+}
+
+static void a_topology_is_read_with_its_defaults(void **state)
+{
+#define TOPOLOGY(members) "'spec':{" SELECTOR ",'tier':'Training','topology':{" members "}}"
+	struct fixture f CLEANUP(fixture_clear);
+	struct tenant_facts facts;
+
+	(void)state;
+	fixture_init(&f);
+	sample_tenant(&f, TOPOLOGY("'policy':'Required'"), &facts);
+	assert_null(facts.invalid);
+	assert_topology(&facts, TOPOLOGY_REQUIRED, LAYOUT_NUMA, MISMATCH_ALERT);
+	sample_tenant(&f, TOPOLOGY("'policy':'Preferred','scope':'NVLink','onMismatch':'Migrate'"),
+		      &facts);
+	assert_null(facts.invalid);
+	assert_topology(&facts, TOPOLOGY_PREFERRED, LAYOUT_NVLINK, MISMATCH_MIGRATE);
+	sample_tenant(&f, TOPOLOGY("'policy':'None','scope':'PCIeSwitch','onMismatch':'Ignore'"),
+		      &facts);
+	assert_null(facts.invalid);
+	assert_topology(&facts, TOPOLOGY_NONE, LAYOUT_PCIE_SWITCH, MISMATCH_IGNORE);
 }
 
 #define EXPRESSION(expression) \
@@ -154,6 +184,17 @@ static const struct {
 	 "spec.qosClass.action Log is not known to this version; it may be Warn or Deny"},
 	{SELECTOR ",'tier':'Training','priorityClasses':['a','']",
 	 "spec.priorityClasses has \"\", which no PriorityClass can be called"},
+	{SELECTOR ",'tier':'Training','topology':{'scope':'NUMA'}",
+	 "spec.topology.policy is missing; it is Required, Preferred or None"},
+	{SELECTOR ",'tier':'Training','topology':{'policy':'Always'}",
+	 "spec.topology.policy Always is not known to this version; it may be None, Preferred or "
+	 "Required"},
+	{SELECTOR ",'tier':'Training','topology':{'policy':'None','scope':'Rack'}",
+	 "spec.topology.scope Rack is not known to this version; it may be NUMA, PCIeSwitch or "
+	 "NVLink"},
+	{SELECTOR ",'tier':'Training','topology':{'policy':'None','onMismatch':'Evict'}",
+	 "spec.topology.onMismatch Evict is not known to this version; it may be Ignore, Alert or "
+	 "Migrate"},
 };
 
 static void an_unusable_spec_says_why(void **state)
@@ -346,6 +387,7 @@ int main(void)
 		cmocka_unit_test(a_recorded_tenant_is_read_whole),
 		cmocka_unit_test(a_recorded_status_is_read_back),
 		cmocka_unit_test(what_is_left_out_is_no_limit),
+		cmocka_unit_test(a_topology_is_read_with_its_defaults),
 		cmocka_unit_test(an_unusable_spec_says_why),
 		cmocka_unit_test(what_is_too_large_says_so),
 		cmocka_unit_test(unreadable_status_counts_as_none),

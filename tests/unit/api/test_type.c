@@ -111,6 +111,7 @@ static void indices_of_tenants_and_bindings_name_their_fields(void **state)
 	assert_string_equal(wire_tenant_schema.fields[WIRE_TENANT_STATUS].name, "status");
 	assert_string_equal(spec->fields[WIRE_TENANT_CEILING].name, "ceiling");
 	assert_string_equal(spec->fields[WIRE_TENANT_QOS].name, "qosClass");
+	assert_string_equal(spec->fields[WIRE_TENANT_TOPOLOGY].name, "topology");
 	spec = spec->fields[WIRE_TENANT_CEILING].schema;
 	assert_string_equal(spec->fields[WIRE_CEILING_GPU_MEMORY].name, "gpuMemory");
 	assert_string_equal(spec->fields[WIRE_CEILING_GPUS].name, "gpus");

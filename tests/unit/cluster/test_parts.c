@@ -212,7 +212,8 @@ static void test_tenants_and_bindings_survive_packing(void **state)
 			 .qos = POD_QOS_BURSTABLE,
 			 .qos_denies = true,
 			 .priority_classes = values,
-			 .n_priority_classes = 2},
+			 .n_priority_classes = 2,
+			 .topology = {TOPOLOGY_REQUIRED, LAYOUT_NVLINK, MISMATCH_MIGRATE}},
 		.has_status = true,
 		.status = {.observed_generation = 3,
 			   .lent = 4,
@@ -242,6 +243,9 @@ static void test_tenants_and_bindings_survive_packing(void **state)
 	assert_int_equal(tenant.spec.tier, TIER_INFERENCE);
 	assert_int_equal(tenant.spec.qos, POD_QOS_BURSTABLE);
 	assert_int_equal(tenant.spec.ceiling_gpus, AMOUNT_NONE);
+	assert_int_equal(tenant.spec.topology.policy, TOPOLOGY_REQUIRED);
+	assert_int_equal(tenant.spec.topology.scope, LAYOUT_NVLINK);
+	assert_int_equal(tenant.spec.topology.on_mismatch, MISMATCH_MIGRATE);
 	assert_true(str_equal(tenant.spec.priority_classes[1], STR("web")));
 	assert_true(tenant.status.lent == 4 && tenant.status.namespaces[0].data[0] == 'm');
 	buf_reset(&buf);

@@ -91,6 +91,40 @@ static void test_the_oldest_has_it_and_the_others_say_so(void **state)
 	arena_clear(&arena);
 }
 
+static void assert_topology(struct cluster *c, const char *namespace, struct topology_spec expected)
+{
+	struct topology_spec spec;
+
+	cluster_refresh(c, handle_of(c, namespace));
+	spec = cluster_topology_of(c, handle_of(c, namespace));
+	assert_int_equal(spec.policy, expected.policy);
+	assert_int_equal(spec.scope, expected.scope);
+	assert_int_equal(spec.on_mismatch, expected.on_mismatch);
+}
+
+static void test_a_namespace_has_the_topology_of_its_tenant(void **state)
+{
+	struct topology_spec strict = {TOPOLOGY_REQUIRED, LAYOUT_NVLINK, MISMATCH_MIGRATE};
+	struct tenant_facts facts = tenant_of("t", 1, &is_ml);
+	struct cluster *c = *state;
+
+	facts.spec.topology = strict;
+	assert_int_equal(cluster_apply_tenant(c, &facts, NULL), 0);
+	tell_namespace(c, "a", &ml);
+	tell_namespace(c, "b", &web);
+	assert_topology(c, "a", strict);
+	assert_topology(c, "b", TOPOLOGY_SPEC_DEFAULT);
+	facts.spec.topology.policy = TOPOLOGY_PREFERRED;
+	facts.resource_version++;
+	assert_int_equal(cluster_apply_tenant(c, &facts, NULL), 0);
+	assert_topology(
+		c, "a",
+		(struct topology_spec){TOPOLOGY_PREFERRED, LAYOUT_NVLINK, MISMATCH_MIGRATE});
+	cluster_delete(c, CLUSTER_TENANTS, STR_NONE, STR("t"));
+	assert_topology(c, "a", TOPOLOGY_SPEC_DEFAULT);
+	assert_int_equal(cluster_topology_of(c, TABLE_NONE).policy, TOPOLOGY_NONE);
+}
+
 static void test_a_namespace_that_is_gone_is_nobodys(void **state)
 {
 	struct cluster *c = *state;
@@ -342,6 +376,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(a_selector_takes_what_it_matches),
 		CASE(the_oldest_has_it_and_the_others_say_so),
+		CASE(a_namespace_has_the_topology_of_its_tenant),
 		CASE(a_namespace_that_is_gone_is_nobodys),
 		CASE(more_than_it_may_select_are_not_told),
 		CASE(a_replace_drops_what_it_does_not_tell),

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_MODEL_TOPOLOGY_H
+#define GPUQOS_MODEL_TOPOLOGY_H
+
+#include "model/layout.h"
+
+/* What a tenant, or a pod, asks of the places of its cards. */
+
+/*
+ * Whether a pod's cards are to lie within a scope: name, text in spec.topology.policy, and in the pods'
+ * annotation of that name. In rising order: the later is the stricter.
+ */
+#define TOPOLOGY_POLICIES(X)      \
+	X(NONE, "None")           \
+	X(PREFERRED, "Preferred") \
+	X(REQUIRED, "Required")
+
+enum topology_policy {
+#define X(name, text) TOPOLOGY_##name,
+	TOPOLOGY_POLICIES(X)
+#undef X
+};
+
+/* What follows when a pod was seen to lie otherwise: name, text in spec.topology.onMismatch. */
+#define TOPOLOGY_MISMATCHES(X) \
+	X(IGNORE, "Ignore")    \
+	X(ALERT, "Alert")      \
+	X(MIGRATE, "Migrate")
+
+enum topology_mismatch {
+#define X(name, text) MISMATCH_##name,
+	TOPOLOGY_MISMATCHES(X)
+#undef X
+};
+
+/* What a set of cards must, or had better, lie within, and how much that matters. */
+struct topology_spec {
+	enum topology_policy policy;
+	enum layout_scope scope;
+	enum topology_mismatch on_mismatch;
+};
+
+/* That of who asks for nothing, and of what spec.topology leaves out. */
+#define TOPOLOGY_SPEC_DEFAULT ((struct topology_spec){TOPOLOGY_NONE, LAYOUT_NUMA, MISMATCH_ALERT})
+
+/* Borrowed, static. */
+const char *topology_policy_text(enum topology_policy policy);
+const char *topology_mismatch_text(enum topology_mismatch mismatch);
+
+#endif
