@@ -6,18 +6,15 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "controller/config.h"
+#include "runtime/process.h"
 
 /* The command line of gpuqos-controller. Texts are borrowed from argv or static. Flags win over
  * --config. */
 struct flags {
-	const char *kubeconfig, *context; /* NULL: see kube/config.h */
+	struct process_settings process;
 	bool leader_elect;
 	const char *lease_namespace; /* NULL: the pod's, else the kubeconfig context's */
-	const char *metrics_address, *health_address; /* "0" turns a server off */
-	enum log_level level;
-	enum log_format format;
 	struct controller_config config;
 };
 
