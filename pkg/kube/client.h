@@ -42,6 +42,8 @@ struct kube_request {
 	struct str body;         /* JSON; copied */
 	int64_t timeout_us;      /* 0: 30 s; ignored for STREAM */
 	bool fenced;             /* a write that needs the lease */
+	/* Of a write; static. NULL: API_FIELD_MANAGER, the controller's */
+	const char *field_manager;
 
 	/* LIST and STREAM (a watch) */
 	struct str label_selector, field_selector, resource_version, continue_token;

@@ -109,7 +109,8 @@ static void add_timeout(struct query *query, const struct kube_request *request)
 
 static void add_write(struct query *query, const struct kube_request *request)
 {
-	query_add(query, "fieldManager", STR(API_FIELD_MANAGER));
+	query_add(query, "fieldManager",
+		  str_from(request->field_manager ? request->field_manager : API_FIELD_MANAGER));
 	query_add(query, "fieldValidation", STR("Strict"));
 	if (request->verb == KUBE_APPLY)
 		query_add(query, "force", STR("true"));
