@@ -21,11 +21,22 @@ struct wire_election {
 	int64_t lease_duration, renew_deadline, retry_period;
 };
 
+struct wire_weights {
+	uint64_t present;
+	int64_t alignment, nvlink, pcie, fragmentation;
+};
+
+struct wire_scheduling {
+	uint64_t present;
+	struct wire_weights weights;
+};
+
 struct wire_config {
 	uint64_t present;
 	struct str api_version, kind;
 	struct wire_election election;
 	int64_t recount_period, usage_interval;
+	struct wire_scheduling scheduling;
 	struct wire_list resources; /* struct wire_resource */
 };
 
@@ -38,6 +49,20 @@ static const struct field election_fields[] = {
 static const struct schema election_schema =
 	SCHEMA("leaderElection", struct wire_election, election_fields);
 
+static const struct field weights_fields[] = {
+	FIELD(struct wire_weights, alignment, "alignment", 0, FIELD_INT64),
+	FIELD(struct wire_weights, nvlink, "nvlink", 0, FIELD_INT64),
+	FIELD(struct wire_weights, pcie, "pcie", 0, FIELD_INT64),
+	FIELD(struct wire_weights, fragmentation, "fragmentation", 0, FIELD_INT64),
+};
+static const struct schema weights_schema = SCHEMA("weights", struct wire_weights, weights_fields);
+
+static const struct field scheduling_fields[] = {
+	FIELD_SUB(struct wire_scheduling, weights, "weights", 0, FIELD_MESSAGE, &weights_schema),
+};
+static const struct schema scheduling_schema =
+	SCHEMA("scheduling", struct wire_scheduling, scheduling_fields);
+
 static const struct field config_fields[] = {
 	FIELD(struct wire_config, api_version, "apiVersion", 0, FIELD_STRING),
 	FIELD(struct wire_config, kind, "kind", 0, FIELD_STRING),
@@ -45,6 +70,8 @@ static const struct field config_fields[] = {
 		  &election_schema),
 	FIELD(struct wire_config, recount_period, "recountPeriodSeconds", 0, FIELD_INT64),
 	FIELD(struct wire_config, usage_interval, "usageStatusIntervalSeconds", 0, FIELD_INT64),
+	FIELD_SUB(struct wire_config, scheduling, "scheduling", 0, FIELD_MESSAGE,
+		  &scheduling_schema),
 	FIELD_SUB(struct wire_config, resources, "resources", 0, FIELD_MESSAGES,
 		  &wire_resource_schema),
 };
@@ -59,6 +86,7 @@ void controller_config_init(struct controller_config *config)
 		.retry_period_us = 2 * USEC_PER_SEC,
 		.recount_period_us = 300 * USEC_PER_SEC,
 		.usage_interval_us = USEC_PER_SEC,
+		.weights = PLACEMENT_WEIGHTS_DEFAULT,
 	};
 }
 
@@ -68,25 +96,34 @@ void controller_config_clear(struct controller_config *config)
 	config->resources = (struct source_table){NULL, 0};
 }
 
-/* A number of seconds that was given, in its range, to µs. Absent (0 and not present) keeps the
- * default. */
-struct seconds {
+/* A number that was given, in its range, and what it is kept as. Absent (0 and not present) keeps
+ * the default. */
+struct number {
 	const char *name;
 	const void *object; /* whose presence bits count */
 	unsigned int index; /* in its table */
 	int64_t value, min, max;
-	int64_t *to_us;
+	int64_t *to;
+	int64_t unit; /* that it is told in */
 };
 
-static int read_seconds(const struct seconds *seconds, struct error *err)
+static int read_number(const struct number *number, struct error *err)
 {
-	if (!wire_has(seconds->object, seconds->index))
+	if (!wire_has(number->object, number->index))
 		return 0;
-	if (seconds->value < seconds->min || seconds->value > seconds->max)
+	if (number->value < number->min || number->value > number->max)
 		return error_set(err, ERROR_INVALID, "%s: %lld is not in %lld to %lld",
-				 seconds->name, (long long)seconds->value, (long long)seconds->min,
-				 (long long)seconds->max);
-	*seconds->to_us = seconds->value * USEC_PER_SEC;
+				 number->name, (long long)number->value, (long long)number->min,
+				 (long long)number->max);
+	*number->to = number->value * number->unit;
+	return 0;
+}
+
+static int read_numbers(const struct number *numbers, size_t n, struct error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (read_number(&numbers[i], err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -106,21 +143,38 @@ static int read_name(const struct wire_election *wire, struct controller_config 
 	return 0;
 }
 
+static int read_weights(const struct wire_weights *wire, struct placement_weights *weights,
+			struct error *err)
+{
+	const struct number all[] = {
+#define WEIGHT(index, name)                                                 \
+	{"scheduling.weights." #name, wire,           index, wire->name, 0, \
+	 PLACEMENT_WEIGHT_MOST,       &weights->name, 1}
+		WEIGHT(0, alignment),
+		WEIGHT(1, nvlink),
+		WEIGHT(2, pcie),
+		WEIGHT(3, fragmentation),
+#undef WEIGHT
+	};
+
+	return read_numbers(all, ARRAY_SIZE(all), err);
+}
+
 static int read_wire(const struct wire_config *wire, struct controller_config *config,
 		     struct error *err)
 {
 	const struct wire_election *election = &wire->election;
-	const struct seconds all[] = {
+	const struct number all[] = {
 		{"leaderElection.leaseDurationSeconds", election, 1, election->lease_duration, 2,
-		 3600, &config->lease_duration_us},
+		 3600, &config->lease_duration_us, USEC_PER_SEC},
 		{"leaderElection.renewDeadlineSeconds", election, 2, election->renew_deadline, 1,
-		 3600, &config->renew_deadline_us},
+		 3600, &config->renew_deadline_us, USEC_PER_SEC},
 		{"leaderElection.retryPeriodSeconds", election, 3, election->retry_period, 1, 600,
-		 &config->retry_period_us},
+		 &config->retry_period_us, USEC_PER_SEC},
 		{"recountPeriodSeconds", wire, 3, wire->recount_period, 10, 86400,
-		 &config->recount_period_us},
+		 &config->recount_period_us, USEC_PER_SEC},
 		{"usageStatusIntervalSeconds", wire, 4, wire->usage_interval, 1, 3600,
-		 &config->usage_interval_us},
+		 &config->usage_interval_us, USEC_PER_SEC},
 	};
 
 	if (!str_equal(wire->api_version, STR(CONFIG_VERSION)) ||
@@ -129,9 +183,9 @@ static int read_wire(const struct wire_config *wire, struct controller_config *c
 				 CONFIG_VERSION, CONFIG_KIND);
 	if (wire_has(wire, 2) && read_name(election, config, err) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		if (read_seconds(&all[i], err) < 0)
-			return -1;
+	if (read_numbers(all, ARRAY_SIZE(all), err) < 0 ||
+	    read_weights(&wire->scheduling.weights, &config->weights, err) < 0)
+		return -1;
 	return config_read_resources(&wire->resources, &config->memory, &config->resources, err);
 }
 

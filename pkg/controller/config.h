@@ -7,6 +7,7 @@
 #include "api/source_table.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "model/placement.h"
 
 /*
  * The document given by --config: YAML or JSON, apiVersion config.gpuqos.io/v1alpha1, kind
@@ -20,12 +21,19 @@
  *     retryPeriodSeconds: 2           # 1 to 600
  *   recountPeriodSeconds: 300         # how often the ledger is added up again, 10 to 86400
  *   usageStatusIntervalSeconds: 1     # status follows mere usage at most so often, 1 to 3600
+ *   scheduling:
+ *     weights:                        # of the parts of a node's score, each 0 to 100
+ *       alignment: 100
+ *       nvlink: 50
+ *       pcie: 20
+ *       fragmentation: 30
  *   resources: []                     # GPUs that no adapter knows: see api/source_table.h
  */
 struct controller_config {
 	char lease_name[64];
 	int64_t lease_duration_us, renew_deadline_us, retry_period_us;
 	int64_t recount_period_us, usage_interval_us;
+	struct placement_weights weights;
 	struct source_table resources; /* rows and their texts in `memory` */
 	struct arena memory;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of model/topology.h. */
+/* Texts and order of model/topology.h. */
 #include "model/topology.h"
 
 const char *topology_policy_text(enum topology_policy policy)
@@ -22,4 +22,23 @@ const char *topology_mismatch_text(enum topology_mismatch mismatch)
 	};
 
 	return texts[mismatch];
+}
+
+static bool is_narrower(enum layout_scope scope, enum layout_scope than)
+{
+	return scope == LAYOUT_PCIE_SWITCH && than == LAYOUT_NUMA;
+}
+
+struct topology_spec topology_of_pod(struct topology_spec tenant, enum topology_policy policy,
+				     const enum layout_scope *scope)
+{
+	struct topology_spec spec = tenant;
+	enum layout_scope within = scope ? *scope : tenant.scope;
+
+	if (policy > tenant.policy ||
+	    (policy == tenant.policy && is_narrower(within, tenant.scope))) {
+		spec.policy = policy;
+		spec.scope = within;
+	}
+	return spec;
 }

@@ -7,8 +7,8 @@
 /* What a tenant, or a pod, asks of the places of its cards. */
 
 /*
- * Whether a pod's cards are to lie within a scope: name, text in spec.topology.policy, and in the pods'
- * annotation of that name. In rising order: the later is the stricter.
+ * Whether a pod's cards are to lie within a scope: name, text in spec.topology.policy, and in the
+ * pods' annotation of that name. In rising order: the later is the stricter.
  */
 #define TOPOLOGY_POLICIES(X)      \
 	X(NONE, "None")           \
@@ -42,6 +42,16 @@ struct topology_spec {
 
 /* That of who asks for nothing, and of what spec.topology leaves out. */
 #define TOPOLOGY_SPEC_DEFAULT ((struct topology_spec){TOPOLOGY_NONE, LAYOUT_NUMA, MISMATCH_ALERT})
+
+/*
+ * What holds for a pod of a tenant that asks for @policy within @scope (NULL: it names none, and so
+ * means the tenant's). It may ask for more than its tenant says, never for less: a policy that is
+ * stricter, with any scope, or the tenant's policy within PCIeSwitch where the tenant's scope is
+ * NUMA, since all that is below one switch is on one NUMA node. Admission refuses what asks for
+ * less; if it is there all the same, what the tenant says holds. onMismatch is the tenant's.
+ */
+struct topology_spec topology_of_pod(struct topology_spec tenant, enum topology_policy policy,
+				     const enum layout_scope *scope);
 
 /* Borrowed, static. */
 const char *topology_policy_text(enum topology_policy policy);

@@ -95,6 +95,12 @@ static const struct {
 	 "resources: name: a.b/c stands twice"},
 	{"a field of a resource that is not known", HEAD "resources: [{name: a.b/c, unit: 1}]\n",
 	 "unit"},
+	{"a weight that is not known", HEAD "scheduling: {weights: {numa: 1}}\n", "numa"},
+	{"a setting of scheduling that is not known", HEAD "scheduling: {weight: 1}\n", "weight"},
+	{"a weight above its range", HEAD "scheduling: {weights: {pcie: 101}}\n",
+	 "scheduling.weights.pcie: 101 is not in 0 to 100"},
+	{"a weight below 0", HEAD "scheduling: {weights: {alignment: -1}}\n",
+	 "scheduling.weights.alignment: -1 is not in 0 to 100"},
 	{"what is no YAML", HEAD "leaderElection: {\n", "configuration"},
 };
 
@@ -130,6 +136,31 @@ static void bad_documents_are_refused_by_name_and_change_nothing(void **state UN
 		if (!strstr(err.message, bads[i].why))
 			fail_msg("%s: no \"%s\" in \"%s\"", bads[i].name, bads[i].why, err.message);
 		assert_memory_equal(&config, &before, sizeof(config));
+	}
+}
+
+static void weights_are_read_one_by_one(void **state UNUSED)
+{
+	static const struct {
+		const char *text;
+		struct placement_weights weights;
+	} cases[] = {
+		{HEAD, {100, 50, 20, 30}},
+		{HEAD "scheduling: {}\n", {100, 50, 20, 30}},
+		{HEAD "scheduling: {weights: {nvlink: 0, fragmentation: 100}}\n",
+		 {100, 0, 20, 100}},
+		{HEAD "scheduling: {weights: {alignment: 1, nvlink: 2, pcie: 3, fragmentation: 4}}",
+		 {1, 2, 3, 4}},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct controller_config config;
+		struct error err = {0};
+
+		controller_config_init(&config);
+		if (controller_config_parse(str_from(cases[i].text), &config, &err) < 0)
+			fail_msg("%s: %s", cases[i].text, err.message);
+		assert_memory_equal(&config.weights, &cases[i].weights, sizeof(config.weights));
 	}
 }
 
@@ -174,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_documents_set_what_they_say),
 		cmocka_unit_test(bad_documents_are_refused_by_name_and_change_nothing),
+		cmocka_unit_test(weights_are_read_one_by_one),
 		cmocka_unit_test(resources_become_a_sorted_table),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
