@@ -19,10 +19,22 @@
 #define LIMIT_HTTP_URL        (8 * 1024)
 #define LIMIT_HTTP_INFLIGHT   1024 /* requests queued or running on one channel */
 
-/* HTTP, server side (metrics and health) */
-#define LIMIT_SERVER_CONNECTIONS 256
+/* HTTP, server side (metrics, health, extender) */
+#define LIMIT_SERVER_CONNECTIONS 256 /* without TLS, or before the end of the handshake */
+#define LIMIT_SERVER_CLIENTS     256 /* whose certificate is good */
 #define LIMIT_SERVER_HEADERS     (8 * 1024)
-#define LIMIT_SERVER_REQUEST_US  (2 * 1000 * 1000) /* handshake and request, each, in all */
+#define LIMIT_SERVER_BODIES      (24 * 1024 * 1024)   /* of requests, over all connections */
+#define LIMIT_SERVER_REQUEST_US  (2 * 1000 * 1000)    /* handshake and request, each, in all */
+#define LIMIT_SERVER_LATER_US    (30LL * 1000 * 1000) /* an answer that comes in a later turn */
+#define LIMIT_SERVER_REREAD_US   (5LL * 1000 * 1000)  /* between looks at the certificates */
+#define LIMIT_SERVER_CHAIN       (32 * 1024)          /* the certificates of a client */
+
+/*
+ * What kube-scheduler asks. 5,000 names of nodes, each of the longest, and a pod as large as etcd
+ * takes one.
+ */
+#define LIMIT_EXTENDER_BODY  (3 * 1024 * 1024)
+#define LIMIT_EXTENDER_NAMES (16 * 1024) /* of nodes, in one request */
 
 /*
  * Watch streams and lists. etcd takes 1.5 MiB for one object unless told otherwise, and no request
