@@ -1,88 +1,132 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One table of flags: what getopt knows and what --help prints come from its rows. */
+/* The table of flags. */
 #include "flags.h"
 
 #include <getopt.h>
+#include <stdlib.h>
 
-#include "base/macros.h"
+#include "base/clock.h"
+#include "base/flag.h"
 
-enum { PRINT = 1, HWLOC_XML, JSON, ASCII, VERSION, HELP };
-
-static const struct {
-	const char *name, *value; /* value: as --help names it, NULL for none */
-	int id;
-	const char *help;
-} table[] = {
-	{"print", NULL, PRINT, "draw how the machine is wired; needs no cluster"},
-	{"hwloc-xml", "FILE", HWLOC_XML, "of the machine that lstopo exported, in place of this"},
-	{"json", NULL, JSON, "print what is published, in place of a picture"},
-	{"ascii", NULL, ASCII, "draw without UTF-8"},
-	{"version", NULL, VERSION, "say which this is"},
-	{"help", NULL, HELP, "say this"},
+/* What the command line comes to. */
+struct parsed {
+	struct flags flags;
+	enum flags_outcome outcome;
 };
 
-static int next_option(int argc, char **argv)
+static int set_version(void *field, const char *text, struct error *err)
 {
-	struct option options[ARRAY_SIZE(table) + 1] = {{0}};
+	(void)text;
+	(void)err;
+	*(enum flags_outcome *)field = FLAGS_SHOW_VERSION;
+	return 0;
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		options[i] = (struct option){table[i].name,
-					     table[i].value ? required_argument : no_argument, NULL,
-					     table[i].id};
-	return getopt_long(argc, argv, ":", options, NULL);
+static int set_help(void *field, const char *text, struct error *err)
+{
+	(void)text;
+	(void)err;
+	*(enum flags_outcome *)field = FLAGS_SHOW_HELP;
+	return 0;
+}
+
+static const struct flag rows[] = {
+#define FLAG(name, value, set, field, help)                                                      \
+	{                                                                                        \
+		name, value, required_argument, set, offsetof(struct parsed, field), false, help \
+	}
+#define SWITCH(name, set, field, help)                                                    \
+	{                                                                                 \
+		name, NULL, no_argument, set, offsetof(struct parsed, field), false, help \
+	}
+	SWITCH("print", flag_set_bool, flags.print,
+	       "draw how the machine is wired, and end; needs no cluster"),
+	FLAG("hwloc-xml", "FILE", flag_set_text, flags.hwloc_xml,
+	     "of the machine that lstopo exported, in place of this"),
+	SWITCH("json", flag_set_bool, flags.json, "print what is published, in place of a picture"),
+	SWITCH("ascii", flag_set_bool, flags.ascii, "draw without UTF-8"),
+	FLAG("node-name", "NAME", flag_set_text, flags.node_name,
+	     "of the Node that this machine is (default: $NODE_NAME)"),
+	FLAG("lease-namespace", "NAME", flag_set_text, flags.lease_namespace,
+	     "where the Lease is (default: the pod's namespace, else the context's)"),
+	FLAG("kubelet-address", "HOST:PORT", flag_set_text, flags.kubelet_address,
+	     "of the node's kubelet (default: as the Node says; 0: it is not asked)"),
+	FLAG("kubelet-ca-file", "FILE", flag_set_text, flags.kubelet_ca_file,
+	     "who signed kubelet's certificate (default: as the API server's)"),
+	FLAG("kubelet-server-name", "NAME", flag_set_text, flags.kubelet_server_name,
+	     "that the certificate has (default: the node's name)"),
+	FLAG("resync", "TIME", flag_set_time, flags.resync_us,
+	     "between looks at machine, Node and kubelet (default 60s)"),
+	FLAG("start-spread", "TIME", flag_set_time, flags.spread_us,
+	     "of the first requests of all agents that start at once (default 10s)"),
+	FLAG("kubeconfig", "FILE", flag_set_text, flags.process.kubeconfig,
+	     "how to reach the cluster (default: $KUBECONFIG, ~/.kube/config, the pod's own account)"),
+	FLAG("context", "NAME", flag_set_text, flags.process.context,
+	     "of the kubeconfig (default: its current-context)"),
+	FLAG("metrics-bind-address", "ADDRESS", flag_set_text, flags.process.metrics_address,
+	     "of /metrics (default :8080; 0 turns it off)"),
+	FLAG("health-probe-bind-address", "ADDRESS", flag_set_text, flags.process.health_address,
+	     "of /healthz and /readyz (default :8081; 0 turns it off)"),
+	FLAG("log-format", "text|json", flag_set_log_format, flags.process.format,
+	     "(default text)"),
+	FLAG("v", "LEVEL", flag_set_log_level, flags.process.level,
+	     "0 warnings, 1 info (default), 2 debug"),
+	SWITCH("version", set_version, outcome, "say which this is"),
+	SWITCH("help", set_help, outcome, "say this"),
+};
+
+static const struct flag_table table = {rows, ARRAY_SIZE(rows)};
+
+/* Empty is unset: a DaemonSet may give an empty one. */
+static const char *environment(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+static int check(const struct flags *flags, struct error *err)
+{
+	if (!flags->print && (flags->json || flags->ascii))
+		return error_set(err, ERROR_INVALID, "--json and --ascii go with --print");
+	if (!flags->print && !flags->node_name)
+		return error_set(err, ERROR_INVALID,
+				 "which Node this machine is nobody says: --node-name, NODE_NAME, "
+				 "or --print to see it without a cluster");
+	return 0;
 }
 
 int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outcome *ret_outcome,
 		struct error *err)
 {
-	struct flags flags = {0};
-	bool print = false;
-	int id;
+	struct parsed parsed = {.flags = {.process = {.metrics_address = ":8080",
+						      .health_address = ":8081",
+						      .level = LOG_INFO,
+						      .format = LOG_TEXT},
+					  .node_name = environment("NODE_NAME"),
+					  .resync_us = 60 * USEC_PER_SEC,
+					  .spread_us = 10 * USEC_PER_SEC},
+				.outcome = FLAGS_RUN};
 
-	opterr = 0;
-	while ((id = next_option(argc, argv)) != -1) {
-		switch (id) {
-		case PRINT:
-			print = true;
-			break;
-		case HWLOC_XML:
-			flags.hwloc_xml = optarg;
-			break;
-		case JSON:
-			flags.json = true;
-			break;
-		case ASCII:
-			flags.ascii = true;
-			break;
-		case VERSION:
-		case HELP:
-			*ret_outcome = id == HELP ? FLAGS_SHOW_HELP : FLAGS_SHOW_VERSION;
-			return 0;
-		case ':':
-			return error_set(err, ERROR_INVALID, "%s needs a value", argv[optind - 1]);
-		default:
-			return error_set(err, ERROR_INVALID, "no flag %s; see --help",
-					 argv[optind - 1]);
-		}
-	}
-	if (optind < argc)
-		return error_set(err, ERROR_INVALID, "\"%s\" is no flag; see --help", argv[optind]);
-	if (!print)
-		return error_set(err, ERROR_INVALID, "nothing to do; see --help");
-	*ret_flags = flags;
-	*ret_outcome = FLAGS_PRINT;
+	if (flag_parse(&table, argc, argv, &parsed, err) < 0)
+		return -1;
+	if (parsed.outcome == FLAGS_RUN && check(&parsed.flags, err) < 0)
+		return -1;
+	if (parsed.outcome == FLAGS_RUN && parsed.flags.print)
+		parsed.outcome = FLAGS_PRINT;
+	*ret_flags = parsed.flags;
+	*ret_outcome = parsed.outcome;
 	return 0;
 }
 
 void flags_print_help(FILE *file)
 {
-	fputs("gpuqos-agent: how the GPUs of this machine are wired\n\nUsage: gpuqos-agent --print\n\n",
+	fputs("Usage: gpuqos-agent [FLAGS]\n"
+	      "       gpuqos-agent --print [--json|--ascii] [--hwloc-xml FILE]\n"
+	      "\n"
+	      "Publishes how the GPUs of its node are wired, on the Node. Without flags it uses the service account of its pod.\n"
+	      "\n",
 	      file);
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), "--%s %s", table[i].name,
-			 table[i].value ? table[i].value : "");
-		fprintf(file, "  %-18s %s\n", name, table[i].help);
-	}
+	flag_print(&table, file);
+	fputs("\nTIME is a number with ms, s or m, such as 1500ms, 15s or 2m.\n", file);
 }

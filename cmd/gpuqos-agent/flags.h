@@ -6,17 +6,24 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "runtime/process.h"
 
-/* The command line of gpuqos-agent. Texts are borrowed from argv. */
+/* The command line of gpuqos-agent. Texts are borrowed from argv, the environment, or static. */
 struct flags {
 	const char *hwloc_xml; /* NULL: this machine */
-	bool json;             /* as the annotation has it, not a picture */
-	bool ascii;
+	/* With --print */
+	bool print, json, ascii;
+	/* Without */
+	struct process_settings process;
+	const char *node_name;       /* NULL: nobody said */
+	const char *lease_namespace; /* NULL: the pod's, else the kubeconfig context's */
+	const char *kubelet_address, *kubelet_ca_file, *kubelet_server_name; /* agent/agent.h */
+	int64_t resync_us, spread_us;
 };
 
-enum flags_outcome { FLAGS_PRINT, FLAGS_SHOW_VERSION, FLAGS_SHOW_HELP };
+enum flags_outcome { FLAGS_RUN, FLAGS_PRINT, FLAGS_SHOW_VERSION, FLAGS_SHOW_HELP };
 
-/* INVALID says what is wrong; getopt_long() has then not written anything itself. */
+/* INVALID names the flag. */
 int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outcome *ret_outcome,
 		struct error *err);
 

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuqos-agent: flags, wiring, exit code. 0 when it did what was asked, 1 when it could not, 2 for
- * wrong usage. */
+/* gpuqos-agent: flags, wiring, exit code. 0 when it did what was asked, or after an orderly stop, 1
+ * when it could not, 2 for wrong usage. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "agent/machine.h"
+#include "agent/agent.h"
 #include "agent/picture.h"
+#include "agent/survey.h"
 #include "api/layout.h"
 #include "flags.h"
+#include "runtime/process.h"
 
 #ifndef GPUQOS_VERSION
 #define GPUQOS_VERSION "0.1.0-dev"
 #endif
 
-#define LAYOUT_MEMORY (4 * 1024 * 1024)
-#define PICTURE_MAX   (4 * 1024 * 1024)
+#define WRITER      "gpuqos-agent/" GPUQOS_VERSION
+#define PICTURE_MAX (4 * 1024 * 1024)
+
+struct program {
+	struct flags flags;
+	struct process process;
+	struct agent *agent;
+};
 
 static void write_json(const struct layout *layout, struct buf *out)
 {
@@ -28,11 +37,11 @@ static int print(const struct flags *flags, struct error *err)
 	CLEANUP(buf_clear) struct buf out;
 	struct layout layout;
 
-	arena_init(&arena, LAYOUT_MEMORY);
+	arena_init(&arena, SURVEY_MEMORY);
 	buf_init(&out, flags->json ? LIMIT_LAYOUT + 1 : PICTURE_MAX);
-	if (machine_read(flags->hwloc_xml, &arena, &layout, err) < 0)
+	if (survey_take(flags->hwloc_xml, &arena, &layout, err) < 0)
 		return -1;
-	layout.writer = STR("gpuqos-agent/" GPUQOS_VERSION);
+	layout.writer = STR(WRITER);
 	if (flags->json)
 		write_json(&layout, &out);
 	else
@@ -44,23 +53,108 @@ static int print(const struct flags *flags, struct error *err)
 	return 0;
 }
 
+static bool healthy(void *context, struct buf *text)
+{
+	struct program *program = context;
+
+	return agent_healthy(program->agent, text);
+}
+
+static bool ready(void *context, struct buf *text)
+{
+	struct program *program = context;
+
+	return agent_ready(program->agent, text);
+}
+
+static struct str lease_namespace(const struct program *program)
+{
+	const char *pod_namespace = getenv("POD_NAMESPACE");
+
+	if (program->flags.lease_namespace)
+		return str_from(program->flags.lease_namespace);
+	if (pod_namespace && *pod_namespace)
+		return str_from(pod_namespace);
+	return str_from(kube_client_config(program->process.client)->namespace);
+}
+
+static int make_agent(struct program *program, struct error *err)
+{
+	const struct process *process = &program->process;
+	const struct flags *flags = &program->flags;
+	const char *server_name =
+		flags->kubelet_server_name ? flags->kubelet_server_name : flags->node_name;
+
+	return agent_new(process->client,
+			 &(struct agent_options){
+				 .node = str_from(flags->node_name),
+				 .namespace = lease_namespace(program),
+				 .writer = WRITER,
+				 .hwloc_xml = flags->hwloc_xml,
+				 .kubelet_address = flags->kubelet_address,
+				 .kubelet_ca_file = flags->kubelet_ca_file,
+				 .kubelet_server_name = server_name,
+				 .resync_us = flags->resync_us,
+				 .spread_us = flags->spread_us,
+				 .log = process->log,
+				 .metrics = process->metrics,
+				 .seed = process->seed + 1,
+			 },
+			 &program->agent, err);
+}
+
+static int run(struct program *program, struct error *err)
+{
+	struct process *process = &program->process;
+
+	*process = (struct process){
+		.name = "gpuqos-agent",
+		.version = GPUQOS_VERSION,
+		.settings = program->flags.process,
+		.hooks = {.healthy = healthy, .ready = ready, .context = program},
+	};
+	int r = process_init(process, err);
+
+	if (r == 0)
+		r = make_agent(program, err);
+	if (r == 0)
+		r = process_serve(process, err);
+	if (r == 0) {
+		agent_start(program->agent);
+		process_run(process);
+	}
+	process_close(process);
+	agent_free(program->agent);
+	process_clear(process);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
+	struct program program = {0};
 	struct error err = {0};
 	enum flags_outcome outcome;
-	struct flags flags;
+	int r = 0;
 
-	if (flags_parse(argc, argv, &flags, &outcome, &err) < 0) {
+	if (flags_parse(argc, argv, &program.flags, &outcome, &err) < 0) {
 		fprintf(stderr, "gpuqos-agent: %s\n", err.message);
 		return 2;
 	}
-	if (outcome == FLAGS_SHOW_VERSION)
+	switch (outcome) {
+	case FLAGS_SHOW_VERSION:
 		puts("gpuqos-agent " GPUQOS_VERSION);
-	if (outcome == FLAGS_SHOW_HELP)
+		break;
+	case FLAGS_SHOW_HELP:
 		flags_print_help(stdout);
-	if (outcome == FLAGS_PRINT && print(&flags, &err) < 0) {
-		fprintf(stderr, "gpuqos-agent: %s\n", err.message);
-		return 1;
+		break;
+	case FLAGS_PRINT:
+		r = print(&program.flags, &err);
+		break;
+	case FLAGS_RUN:
+		r = run(&program, &err);
+		break;
 	}
-	return 0;
+	if (r < 0)
+		fprintf(stderr, "gpuqos-agent: %s\n", err.message);
+	return r < 0;
 }

@@ -42,6 +42,10 @@ static void ask_for_little(hwloc_topology_t topology)
 	for (size_t i = 0; i < ARRAY_SIZE(unwanted); i++)
 		hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
 					      unwanted[i]);
+}
+
+void machine_prepare(void)
+{
 	/* Memory of a card that the kernel lists as a NUMA node is one to kubelet, too. */
 	setenv("HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES", "1", 0);
 }
@@ -66,6 +70,7 @@ int machine_read(const char *hwloc_xml, struct arena *arena, struct layout *ret_
 	CLEANUP(topology_free) hwloc_topology_t topology = NULL;
 	struct reading reading = {.arena = arena};
 
+	machine_prepare();
 	if (hwloc_topology_init(&topology) < 0)
 		return error_set_errno(err, errno, "hwloc");
 	if (topology_load(hwloc_xml, topology, err) < 0)

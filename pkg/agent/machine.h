@@ -27,4 +27,10 @@
 int machine_read(const char *hwloc_xml, struct arena *arena, struct layout *ret_layout,
 		 struct error *err);
 
+/*
+ * What hwloc is told by the environment. machine_read() says it too; who calls that in another
+ * thread says it first, while no other one can be reading the environment.
+ */
+void machine_prepare(void);
+
 #endif
