@@ -31,8 +31,8 @@ SAMPLE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
-def binary():
-    return pathlib.Path(os.environ.get("GPUQOS_BIN", ROOT / "build" / "bin")) / "gpuqos-controller"
+def binary(name="gpuqos-controller"):
+    return pathlib.Path(os.environ.get("GPUQOS_BIN", ROOT / "build" / "bin")) / name
 
 
 # A tenant's admin: all of the built-in role admin, and more than one should give: quotas, limits and
@@ -109,6 +109,8 @@ def parse_metrics(text):
 class Controller:
     """One replica. It may be started again after it has ended; the log goes on."""
 
+    program, account = "gpuqos-controller", ACCOUNT
+
     def __init__(self, cluster, directory, *flags, token=None, env=None):
         self.cluster = cluster
         self.directory = pathlib.Path(directory)
@@ -117,12 +119,12 @@ class Controller:
         self.env = env or {}
         self.process = None
         self.metrics_port = self.health_port = None
-        self.log_path = self.directory / "controller.log"
+        self.log_path = self.directory / "log"
         self.kubeconfig = self.directory / "kubeconfig"
         write_kubeconfig(cluster, self.kubeconfig, token or self.new_token())
 
     def new_token(self):
-        return self.cluster.kubectl("create", "token", ACCOUNT, "-n", SYSTEM, "--duration=24h").strip()
+        return self.cluster.kubectl("create", "token", self.account, "-n", SYSTEM, "--duration=24h").strip()
 
     def renew_token(self):
         """For the next start: the account may have been made anew."""
@@ -136,7 +138,7 @@ class Controller:
         """Starts it, and waits until its caches are complete unless told not to."""
         assert not self.alive
         self.metrics_port, self.health_port = free_port(), free_port()
-        command = [binary(), "--kubeconfig", self.kubeconfig,
+        command = [binary(self.program), "--kubeconfig", self.kubeconfig,
                    f"--metrics-bind-address=127.0.0.1:{self.metrics_port}",
                    f"--health-probe-bind-address=127.0.0.1:{self.health_port}", *self.flags]
         with open(self.log_path, "ab") as log:
@@ -148,9 +150,9 @@ class Controller:
 
     def wait_ready(self, timeout=30):
         def is_ready():
-            assert self.alive, f"the controller has ended with {self.process.returncode}: {self.log()[-2000:]}"
+            assert self.alive, f"{self.program} has ended with {self.process.returncode}: {self.log()[-2000:]}"
             return self.try_page("/readyz")[0] == 200
-        wait_for(is_ready, "the controller is ready", timeout)
+        wait_for(is_ready, f"{self.program} is ready", timeout)
 
     def try_page(self, path):
         try:
