@@ -2,6 +2,7 @@
 /* Which keys are kept of which map. */
 #include "api/keys.h"
 
+#include "api/layout.h"
 #include "api/type.h"
 #include "base/macros.h"
 
@@ -18,12 +19,14 @@ static const struct str pod_labels[] = {KEY(KEY_TEMPLATE_HASH)};
 const struct field_keys keys_pod_labels = KEYS(pod_labels);
 
 static const struct str pod_annotations[] = {
-	KEY(KEY_KAI_FRACTION),   KEY(KEY_KAI_MEMORY),        KEY(KEY_KAI_DEVICES),
-	KEY(KEY_HAMI_ALLOCATED), KEY(KEY_VOLCANO_ALLOCATED), KEY(KEY_KOORDINATOR_ALLOCATED),
+	KEY(KEY_KAI_FRACTION),    KEY(KEY_KAI_MEMORY),        KEY(KEY_KAI_DEVICES),
+	KEY(KEY_HAMI_ALLOCATED),  KEY(KEY_VOLCANO_ALLOCATED), KEY(KEY_KOORDINATOR_ALLOCATED),
+	KEY(KEY_TOPOLOGY_POLICY), KEY(KEY_TOPOLOGY_SCOPE),
 };
 const struct field_keys keys_pod_annotations = KEYS(pod_annotations);
 
-static const struct str node_annotations[] = {KEY(KEY_HAMI_REGISTER), KEY(KEY_VOLCANO_REGISTER)};
+static const struct str node_annotations[] = {KEY(KEY_HAMI_REGISTER), KEY(KEY_VOLCANO_REGISTER),
+					      KEY(API_LAYOUT_ANNOTATION)};
 const struct field_keys keys_node_annotations = KEYS(node_annotations);
 
 static const struct str node_selector[] = {KEY(KEY_NVIDIA_PRODUCT), KEY(KEY_AMD_PRODUCT)};

@@ -17,6 +17,9 @@
 #define KEY_VOLCANO_ALLOCATED     "volcano.sh/vgpu-ids-new"
 #define KEY_KOORDINATOR_ALLOCATED "scheduling.koordinator.sh/device-allocated"
 
+#define KEY_TOPOLOGY_POLICY "gpuqos.io/topology-policy"
+#define KEY_TOPOLOGY_SCOPE  "gpuqos.io/topology-scope"
+
 /* Annotations of a node */
 #define KEY_HAMI_REGISTER    "hami.io/node-nvidia-register"
 #define KEY_VOLCANO_REGISTER "volcano.sh/node-vgpu-register"

@@ -235,6 +235,15 @@ static int check_version(struct str text, struct arena *arena, struct error *err
 	return 0;
 }
 
+bool api_layout_is_newer(struct str text, struct arena *arena)
+{
+	struct wire_layout_version wire;
+
+	return text.len <= LIMIT_LAYOUT &&
+	       json_decode(&wire_layout_version_schema, text, arena, &wire, NULL) == 0 &&
+	       wire_has(&wire, WIRE_LAYOUT_VERSION) && wire.version > API_LAYOUT_VERSION;
+}
+
 static int read_kubelet(struct layout_reader *r, const struct wire_layout_kubelet *wire)
 {
 	static const char *const policies[] = {

@@ -38,6 +38,9 @@
 int api_read_layout(struct str text, struct arena *arena, struct layout *ret_layout,
 		    struct error *err);
 
+/* Whether it is of a later version than this reader understands, and that is why it is refused. */
+bool api_layout_is_newer(struct str text, struct arena *arena);
+
 /*
  * Appends the layout as the annotation's value. What was read is written so that it reads as equal;
  * a buffer with less room than it takes is `overflowed`, and an agent gives it LIMIT_LAYOUT.

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "api/layout.h"
 #include "api/pack.h"
 #include "api/pack_common.h"
 #include "api/source_common.h"
@@ -86,15 +87,71 @@ static enum node_ready ready(const struct wire_list *conditions)
 	return NODE_READY_UNKNOWN;
 }
 
-static int pack_devices(struct source_node *node, const struct wire_list *capacity,
+/* The largest card counts where they differ. */
+static void measure_layout(const struct layout *layout, struct source_card *card)
+{
+	for (size_t i = 0; i < layout->n_gpus; i++)
+		card->by[MEMORY_FROM_TOPOLOGY] =
+			MAX(card->by[MEMORY_FROM_TOPOLOGY], layout->gpus[i].memory);
+}
+
+/* What cannot be read says why, and is as unknown as what is not there. */
+static int pack_layout(const struct wire_list *annotations, const struct pack *pack,
+		       struct node_facts *facts)
+{
+	struct layout *layout = arena_alloc(pack->arena, sizeof(*layout));
+	struct error why = {0};
+	struct str text;
+	char *message;
+
+	if (!layout)
+		return pack_no_memory(pack);
+	facts->layout_state = LAYOUT_IS_ABSENT;
+	if (!wire_map_get(annotations, STR(API_LAYOUT_ANNOTATION), &text))
+		return 0;
+	if (api_read_layout(text, pack->arena, layout, &why) == 0) {
+		facts->layout = layout;
+		facts->layout_state = LAYOUT_IS_KNOWN;
+		return 0;
+	}
+	facts->layout_state =
+		api_layout_is_newer(text, pack->arena) ? LAYOUT_IS_FUTURE : LAYOUT_IS_MALFORMED;
+	message = arena_strndup(pack->arena, why.message, strlen(why.message));
+	if (!message)
+		return pack_no_memory(pack);
+	facts->layout_problem = str_from(message);
+	return 0;
+}
+
+/* What kubelet gives out of it: less than there is where cards failed. */
+static void pack_allocatable(const struct wire_list *allocatable, struct source_node *node)
+{
+	for (size_t i = 0; i < node->n_offers; i++) {
+		struct device_offer *offer = &node->offers[i];
+		struct str text;
+		int64_t count;
+
+		offer->allocatable = offer->count;
+		if (wire_map_get(allocatable, offer->resource, &text) &&
+		    pack_count(offer->resource, text, &count, NULL) == 0)
+			offer->allocatable = MIN(count, offer->count);
+	}
+}
+
+static int pack_devices(struct source_node *node, const struct wire_node_status *status,
 			struct node_facts *facts)
 {
-	if (pack_capacity(capacity, node) < 0)
+	if (pack_capacity(&status->capacity, node) < 0)
 		return error_wrap(node->pack->err, "capacity");
 	if (node->capacity.len == 0)
 		return 0;
+	if (pack_layout(node->annotations, node->pack, facts) < 0)
+		return -1;
+	if (facts->layout)
+		measure_layout(facts->layout, &node->card);
 	if (pack_offers(node) < 0)
 		return -1;
+	pack_allocatable(&status->allocatable, node);
 	facts->offers = node->offers;
 	facts->n_offers = node->n_offers;
 	facts->reconfiguring = node->reconfiguring;
@@ -119,8 +176,7 @@ int api_pack_node(const struct wire_node *wire, const struct source_table *table
 		.ready = ready(&wire->status.conditions),
 	};
 
-	if (pack_check_meta(meta, err) < 0 ||
-	    pack_devices(&node, &wire->status.capacity, &facts) < 0)
+	if (pack_check_meta(meta, err) < 0 || pack_devices(&node, &wire->status, &facts) < 0)
 		return pack_locate(err, "Node", meta);
 	*ret_facts = facts;
 	return 0;

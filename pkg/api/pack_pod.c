@@ -6,6 +6,7 @@
 #include "api/keys.h"
 #include "api/pack.h"
 #include "api/pack_common.h"
+#include "api/quantity.h"
 #include "api/source_common.h"
 #include "api/type.h"
 #include "base/checked.h"
@@ -238,6 +239,113 @@ static void pack_owner(const struct wire_meta *meta, struct pod_facts *facts)
 	wire_map_get(&meta->labels, STR(KEY_TEMPLATE_HASH), &facts->template_hash);
 }
 
+/* --- what kubelet's managers read, and what they did */
+
+/* Quantities come in their canonical form: a fraction has a suffix, or a point. */
+static bool is_whole(struct str quantity)
+{
+	int64_t value;
+
+	for (size_t i = 0; i < quantity.len; i++)
+		if (strchr(".numeE", quantity.data[i]))
+			return false;
+	return quantity_parse(quantity, &value) && value > 0;
+}
+
+/* Of the containers that ask for devices. */
+static bool asks_whole_cpus(const struct pod_pack *pod, const struct wire_pod_spec *spec)
+{
+	for (size_t i = 0; i < pod->sources.n_containers; i++) {
+		const struct wire_resources *resources = &nth_container(spec, i)->resources;
+		struct str cpus = STR_NONE;
+
+		if (pod->sources.containers[i].len == 0)
+			continue;
+		if (!wire_map_get(&resources->requests, STR("cpu"), &cpus))
+			wire_map_get(&resources->limits, STR("cpu"), &cpus);
+		if (!is_whole(cpus))
+			return false;
+	}
+	return true;
+}
+
+static bool read_policy(struct str text, enum topology_policy *ret_policy)
+{
+	for (int i = TOPOLOGY_NONE; i <= TOPOLOGY_REQUIRED; i++)
+		if (str_equal(text, str_from(topology_policy_text((enum topology_policy)i)))) {
+			*ret_policy = (enum topology_policy)i;
+			return true;
+		}
+	return false;
+}
+
+static bool read_scope(struct str text, enum layout_scope *ret_scope)
+{
+	for (int i = LAYOUT_NUMA; i <= LAYOUT_NVLINK; i++)
+		if (str_equal(text, str_from(layout_scope_text((enum layout_scope)i)))) {
+			*ret_scope = (enum layout_scope)i;
+			return true;
+		}
+	return false;
+}
+
+/* What an annotation says that has no such value is not asked for: admission refuses it. */
+static void pack_wish(const struct wire_list *annotations, struct pod_alignment *alignment)
+{
+	struct str text;
+
+	alignment->wished = wire_map_get(annotations, STR(KEY_TOPOLOGY_POLICY), &text) &&
+			    read_policy(text, &alignment->policy);
+	if (alignment->wished && (!wire_map_get(annotations, STR(KEY_TOPOLOGY_SCOPE), &text) ||
+				  !read_scope(text, &alignment->scope)))
+		alignment->scope = LAYOUT_NUMA;
+}
+
+/* "GPU-7f2c::3" is a replica of GPU-7f2c. */
+static struct str device_of(struct str id)
+{
+	for (size_t i = 0; i + 1 < id.len; i++)
+		if (id.data[i] == ':' && id.data[i + 1] == ':')
+			return (struct str){id.data, i};
+	return id;
+}
+
+/* Of all resources: those that are no cards are in no layout. */
+static size_t pack_device_ids(const struct pod_pack *pod, const struct wire_list *statuses,
+			      struct str *ids, size_t n)
+{
+	wire_for_each(const struct wire_container_status, status, *statuses) {
+		wire_for_each(const struct wire_resource_status, resource, status->allocated) {
+			if (!source_is_gpu(pod->table, resource->name))
+				continue;
+			wire_for_each(const struct wire_resource_health, device,
+				      resource->resources) {
+				if (n == LIMIT_LAYOUT_GPUS)
+					return n;
+				ids[n++] = device_of(device->id);
+			}
+		}
+	}
+	return n;
+}
+
+static int pack_alignment(const struct pod_pack *pod, const struct wire_pod *wire,
+			  struct pod_facts *facts)
+{
+	struct str *ids = arena_alloc(pod->pack.arena, LIMIT_LAYOUT_GPUS * sizeof(*ids));
+
+	if (!ids)
+		return pack_no_memory(&pod->pack);
+	facts->alignment.guaranteed = str_equal(wire->status.qos_class, STR("Guaranteed"));
+	facts->alignment.whole_cpus = asks_whole_cpus(pod, &wire->spec);
+	pack_wish(&wire->meta.annotations, &facts->alignment);
+	facts->device_ids = ids;
+	facts->n_device_ids = pack_device_ids(pod, &wire->status.init_containers, ids, 0);
+	facts->n_device_ids =
+		pack_device_ids(pod, &wire->status.containers, ids, facts->n_device_ids);
+	return 0;
+}
+
 static int check_pod(const struct wire_pod *wire, struct error *err)
 {
 	if (pack_check_meta(&wire->meta, err) < 0)
@@ -282,7 +390,8 @@ int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, 
 	pod.sources.annotations = &meta->annotations;
 	pod.sources.bound = !str_empty(wire->spec.node_name);
 	if (check_pod(wire, err) < 0 || pack_containers(&pod, &wire->spec) < 0 ||
-	    pack_own(&pod, &wire->spec) < 0 || set_facts(&pod, &wire->spec, &facts) < 0)
+	    pack_own(&pod, &wire->spec) < 0 || set_facts(&pod, &wire->spec, &facts) < 0 ||
+	    pack_alignment(&pod, wire, &facts) < 0)
 		return pack_locate(err, "Pod", meta);
 	pack_owner(meta, &facts);
 	*ret_facts = facts;

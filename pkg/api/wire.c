@@ -50,8 +50,43 @@ static const struct field extended_claim_fields[] = {
 static const struct schema extended_claim_schema =
 	SCHEMA("PodExtendedResourceClaimStatus", struct wire_extended_claim, extended_claim_fields);
 
+/* Which devices kubelet gave: KEP-4680. */
+static const struct field resource_health_fields[] = {
+	FIELD(struct wire_resource_health, id, "resourceID", 1, FIELD_STRING),
+};
+static const struct schema resource_health_schema =
+	SCHEMA("ResourceHealth", struct wire_resource_health, resource_health_fields);
+
+static const struct field resource_status_fields[] = {
+	FIELD(struct wire_resource_status, name, "name", 1, FIELD_STRING),
+	FIELD_SUB(struct wire_resource_status, resources, "resources", 2, FIELD_MESSAGES,
+		  &resource_health_schema),
+};
+static const struct schema resource_status_schema =
+	SCHEMA("ResourceStatus", struct wire_resource_status, resource_status_fields);
+
+static const struct field container_status_fields[] = {
+	FIELD_SUB(struct wire_container_status, allocated, "allocatedResourcesStatus", 14,
+		  FIELD_MESSAGES, &resource_status_schema),
+};
+static const struct schema container_status_schema =
+	SCHEMA("ContainerStatus", struct wire_container_status, container_status_fields);
+
+static const struct field pod_status_outline[] = {
+	FIELD(struct wire_pod_status, phase, "phase", 1, FIELD_STRING),
+	FIELD_SUB(struct wire_pod_status, extended_claim, "extendedResourceClaimStatus", 18,
+		  FIELD_MESSAGE, &extended_claim_schema),
+};
+static const struct schema pod_status_outline_schema =
+	SCHEMA("PodStatus", struct wire_pod_status, pod_status_outline);
+
 static const struct field pod_status_fields[] = {
 	FIELD(struct wire_pod_status, phase, "phase", 1, FIELD_STRING),
+	FIELD_SUB(struct wire_pod_status, containers, "containerStatuses", 8, FIELD_MESSAGES,
+		  &container_status_schema),
+	FIELD(struct wire_pod_status, qos_class, "qosClass", 9, FIELD_STRING),
+	FIELD_SUB(struct wire_pod_status, init_containers, "initContainerStatuses", 10,
+		  FIELD_MESSAGES, &container_status_schema),
 	FIELD_SUB(struct wire_pod_status, extended_claim, "extendedResourceClaimStatus", 18,
 		  FIELD_MESSAGE, &extended_claim_schema),
 };
@@ -75,7 +110,7 @@ static const struct schema pod_spec_outline_schema =
 static const struct field pod_outline[] = {
 	FIELD_SUB(struct wire_pod, meta, "metadata", 1, FIELD_MESSAGE, &wire_meta_schema),
 	FIELD_SUB(struct wire_pod, spec, "spec", 2, FIELD_MESSAGE, &pod_spec_outline_schema),
-	FIELD_SUB(struct wire_pod, status, "status", 3, FIELD_MESSAGE, &pod_status_schema),
+	FIELD_SUB(struct wire_pod, status, "status", 3, FIELD_MESSAGE, &pod_status_outline_schema),
 };
 const struct schema wire_pod_outline_schema = SCHEMA("Pod", struct wire_pod, pod_outline);
 
@@ -90,6 +125,7 @@ static const struct schema node_condition_schema =
 
 static const struct field node_status_fields[] = {
 	FIELD(struct wire_node_status, capacity, "capacity", 1, FIELD_QUANTITIES),
+	FIELD(struct wire_node_status, allocatable, "allocatable", 2, FIELD_QUANTITIES),
 	FIELD_SUB(struct wire_node_status, conditions, "conditions", 4, FIELD_MESSAGES,
 		  &node_condition_schema),
 };

@@ -2,7 +2,7 @@
 #ifndef GPUQOS_API_WIRE_H
 #define GPUQOS_API_WIRE_H
 
-#include "api/wire_meta.h"
+#include "api/wire_pod.h"
 
 /*
  * Transient structs that the readers of codec fill: exactly the fields in use, nested and named as
@@ -11,46 +11,6 @@
  * field, for wire_has(), beside their struct.
  */
 
-struct wire_resources {
-	uint64_t present;
-	struct wire_list limits, requests; /* struct wire_pair */
-};
-
-struct wire_container {
-	uint64_t present;
-	struct str name, restart_policy;
-	struct wire_resources resources;
-};
-
-struct wire_pod_spec {
-	uint64_t present;
-	struct str node_name;
-	struct wire_list node_selector;               /* struct wire_pair */
-	struct wire_list init_containers, containers; /* struct wire_container */
-	struct wire_list overhead;                    /* struct wire_pair */
-};
-
-struct wire_phase {
-	uint64_t present;
-	struct str phase;
-};
-
-struct wire_pod_status {
-	uint64_t present;
-	struct str phase;
-	struct wire_extended_claim {
-		uint64_t present;
-		struct str name;
-	} extended_claim;
-};
-
-struct wire_pod {
-	uint64_t present;
-	struct wire_meta meta; /* with labels, annotations and owners */
-	struct wire_pod_spec spec;
-	struct wire_pod_status status;
-};
-
 struct wire_node_condition {
 	uint64_t present;
 	struct str type, status;
@@ -58,8 +18,8 @@ struct wire_node_condition {
 
 struct wire_node_status {
 	uint64_t present;
-	struct wire_list capacity;   /* struct wire_pair */
-	struct wire_list conditions; /* struct wire_node_condition */
+	struct wire_list capacity, allocatable; /* struct wire_pair */
+	struct wire_list conditions;            /* struct wire_node_condition */
 };
 
 struct wire_node {

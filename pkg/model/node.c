@@ -14,6 +14,17 @@ const char *device_sharing_text(enum device_sharing sharing)
 	return "Unknown";
 }
 
+const char *layout_state_reason(enum layout_state state)
+{
+	static const char *const reasons[] = {
+#define X(name, reason) [LAYOUT_IS_##name] = reason,
+		LAYOUT_STATES(X)
+#undef X
+	};
+
+	return reasons[state];
+}
+
 const char *memory_source_text(enum memory_source source)
 {
 	static const char *const texts[] = {

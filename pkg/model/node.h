@@ -66,6 +66,7 @@ struct device_offer {
 	struct str product;  /* of the card, as the node's label says it; empty when unlabelled */
 	int64_t unit_memory; /* bytes, > 0, or AMOUNT_UNKNOWN */
 	int64_t count;       /* units in the node's capacity, > 0 */
+	int64_t allocatable; /* units of those that kubelet gives out; less where some failed */
 	enum device_sharing sharing;
 	int64_t min_memory; /* bytes, the least that one unit may hold where a scheduler cuts units
 			       to size; 0: every unit holds unit_memory */
@@ -79,6 +80,27 @@ struct device_offer {
  */
 enum node_ready { NODE_READY_UNKNOWN, NODE_READY, NODE_NOT_READY };
 
+/* Why a node's layout is not known: name, CamelCase reason for metrics and Events. */
+#define LAYOUT_STATES(X)              \
+	X(KNOWN, "Known")             \
+	X(ABSENT, "NotPublished")     \
+	X(MALFORMED, "Malformed")     \
+	X(FUTURE, "FutureVersion")    \
+	X(CONTRADICTS, "Contradicts") \
+	X(AGENT_GONE, "AgentGone")
+
+enum layout_state {
+#define X(name, reason) LAYOUT_IS_##name,
+	LAYOUT_STATES(X)
+#undef X
+		LAYOUT_STATE_COUNT
+};
+
+/* Borrowed, static. */
+const char *layout_state_reason(enum layout_state state);
+
+struct layout; /* model/layout.h */
+
 /* A node as observed: transient, everything borrowed. */
 struct node_facts {
 	struct str name, uid;
@@ -87,6 +109,9 @@ struct node_facts {
 	const struct device_offer *offers;
 	size_t n_offers;    /* at most LIMIT_OFFERS_PER_NODE, each resource once */
 	bool reconfiguring; /* its cards are being cut anew: nothing should be placed there */
+	const struct layout *layout; /* NULL: layout_state says why not */
+	enum layout_state layout_state;
+	struct str layout_problem; /* a sentence that says more; may be empty */
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "model/amount.h"
+#include "model/topology.h"
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_PHASE_UNKNOWN };
 
@@ -53,6 +54,15 @@ struct container_facts {
 	size_t n_asks;
 };
 
+/* What kubelet's managers read of a pod, and what it asks of the places of its cards. */
+struct pod_alignment {
+	bool guaranteed; /* QoS class */
+	bool whole_cpus; /* of every container that asks for a device: kubelet may pin them */
+	bool wished;     /* by annotation; what follows is set */
+	enum topology_policy policy;
+	enum layout_scope scope;
+};
+
 /* A pod as observed: transient, everything borrowed. */
 struct pod_facts {
 	struct str namespace, name, uid;
@@ -73,7 +83,12 @@ struct pod_facts {
 	const struct device_ask *own; /* of the pod itself, beside its containers for as long as it
 					 lives: by its RuntimeClass or by annotation */
 	size_t n_own;
-	bool annotated; /* some of what it asks for is in annotations, which may be edited */
+	struct pod_alignment alignment;
+	/* Ids of the devices that kubelet gave it, as it calls them, without "::<replica>"; none
+	 * where it does not say. */
+	const struct str *device_ids;
+	size_t n_device_ids; /* at most LIMIT_LAYOUT_GPUS */
+	bool annotated;      /* some of what it asks for is in annotations, which may be edited */
 	/* What it asks for could not be read: it holds what it was seen to hold before, else @own
 	 * says that it is not known. */
 	bool unreadable;

@@ -155,6 +155,14 @@ bool topo_kubelet_aligns(const struct topo *topo, const struct topo_request *req
 	       !any_without_numa(topo, request->free);
 }
 
+bool topo_kubelet_pins_apart(const struct topo *topo, const struct topo_request *request)
+{
+	bool pins = topo->kubelet.static_cpu || topo->kubelet.policy == LAYOUT_POLICY_UNKNOWN;
+
+	return topo->n_cpu_nodes > 1 && pins && request->guaranteed && request->whole_cpus &&
+	       !topo_kubelet_aligns(topo, request);
+}
+
 /* --- the verdict */
 
 static enum topo_verdict judge_named(const struct topo *topo, enum layout_scope scope,

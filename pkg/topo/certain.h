@@ -102,6 +102,12 @@ void topo_verdict_describe(enum topo_verdict verdict, enum layout_scope scope, s
 bool topo_kubelet_aligns(const struct topo *topo, const struct topo_request *request);
 
 /*
+ * Whether kubelet may pin the pod to CPUs of another NUMA node than its cards: what it does not
+ * align, of a pod that gets CPUs of its own, or would if its kubelet's settings were known.
+ */
+bool topo_kubelet_pins_apart(const struct topo *topo, const struct topo_request *request);
+
+/*
  * Whether kubelet's topology manager admits the pod, by what its device plugin hints. What it
  * rejects has failed for good, so this is worth asking whatever scope a pod has, if any. What CPUs
  * and memory hint is not looked at. UNKNOWN also where pending pods, or containers of one pod, may

@@ -206,6 +206,8 @@ static struct topo *allocate(const struct layout *layout)
 	topo->kubelet = layout->kubelet;
 	topo->n_cards = (uint32_t)n;
 	topo->pairs = mem_alloc_array(n * n, sizeof(*topo->pairs));
+	for (size_t i = 0; i < layout->n_numas; i++)
+		topo->n_cpu_nodes += layout->numas[i].n_cpus > 0;
 	for (uint32_t i = 0; i < n; i++)
 		if (layout->gpus[i].health != LAYOUT_HEALTH_FAILED)
 			topo->usable |= topo_set_of(i);

@@ -23,9 +23,9 @@ struct topo_card {
 
 struct topo {
 	struct layout_kubelet kubelet;
-	uint32_t n_cards;
-	uint64_t usable; /* those that have not failed */
-	int64_t *pairs;  /* n_cards x n_cards: how close, 0 to itself */
+	uint32_t n_cards, n_cpu_nodes; /* NUMA nodes with CPUs */
+	uint64_t usable;               /* those that have not failed */
+	int64_t *pairs;                /* n_cards x n_cards: how close, 0 to itself */
 	struct topo_card cards[];
 };
 

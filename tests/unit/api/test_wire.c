@@ -29,7 +29,7 @@ static const struct {
 	const struct schema *schema;
 	size_t size, least; /* recordings of this type */
 } types[] = {
-	{"pod.", &wire_pod_schema, sizeof(struct wire_pod), 18},
+	{"pod.", &wire_pod_schema, sizeof(struct wire_pod), 19},
 	{"node.", &wire_node_schema, sizeof(struct wire_node), 11},
 	{"namespace.", &wire_namespace_schema, sizeof(struct wire_namespace), 2},
 	{"resourcequota.", &wire_resource_quota_schema, sizeof(struct wire_resource_quota), 2},
@@ -164,6 +164,7 @@ static void recordings_have_every_field(void **state)
 		{"pod.terminating", &wire_pod_schema},
 		{"pod.deployment-vllm", &wire_pod_schema},
 		{"pod.overhead", &wire_pod_schema},
+		{"pod.given", &wire_pod_schema},
 		{"pod.extended-claim", &wire_pod_schema},
 		{"node.h100", &wire_node_schema},
 		{"namespace.managed", &wire_namespace_schema},

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_API_WIRE_POD_H
+#define GPUQOS_API_WIRE_POD_H
+
+#include "api/wire_meta.h"
+
+/* A pod as it comes, as api/wire.h says of all types; its tables are in wire.c. */
+
+struct wire_resources {
+	uint64_t present;
+	struct wire_list limits, requests; /* struct wire_pair */
+};
+
+struct wire_container {
+	uint64_t present;
+	struct str name, restart_policy;
+	struct wire_resources resources;
+};
+
+struct wire_pod_spec {
+	uint64_t present;
+	struct str node_name;
+	struct wire_list node_selector;               /* struct wire_pair */
+	struct wire_list init_containers, containers; /* struct wire_container */
+	struct wire_list overhead;                    /* struct wire_pair */
+};
+
+struct wire_phase {
+	uint64_t present;
+	struct str phase;
+};
+
+struct wire_resource_health {
+	uint64_t present;
+	struct str id;
+};
+
+struct wire_resource_status {
+	uint64_t present;
+	struct str name;
+	struct wire_list resources; /* struct wire_resource_health */
+};
+
+struct wire_container_status {
+	uint64_t present;
+	struct wire_list allocated; /* struct wire_resource_status */
+};
+
+struct wire_pod_status {
+	uint64_t present;
+	struct str phase, qos_class;
+	struct wire_list containers, init_containers; /* struct wire_container_status */
+	struct wire_extended_claim {
+		uint64_t present;
+		struct str name;
+	} extended_claim;
+};
+
+struct wire_pod {
+	uint64_t present;
+	struct wire_meta meta; /* with labels, annotations and owners */
+	struct wire_pod_spec spec;
+	struct wire_pod_status status;
+};
+
+#endif
