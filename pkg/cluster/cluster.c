@@ -25,6 +25,8 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->selections, sizeof(struct selection_cell));
 	table_init(&cluster->bindings, sizeof(struct binding_record));
 	table_init(&cluster->evictions, sizeof(struct eviction_record));
+	table_init(&cluster->layouts, sizeof(struct layout_record));
+	table_init(&cluster->assumptions, sizeof(struct assumption_record));
 	dra_init(&cluster->dra);
 	table_init(&cluster->offers, sizeof(struct offer_cell));
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
@@ -65,6 +67,7 @@ void cluster_free(struct cluster *cluster)
 	if (!cluster)
 		return;
 	free_packed(cluster);
+	layouts_clear(cluster);
 	prices_clear(cluster);
 	class_list_clear(cluster);
 	vectors_clear(&cluster->vectors);
@@ -78,6 +81,9 @@ void cluster_free(struct cluster *cluster)
 	table_clear(&cluster->selections);
 	table_clear(&cluster->bindings);
 	table_clear(&cluster->evictions);
+	table_clear(&cluster->layouts);
+	table_clear(&cluster->assumptions);
+	map_clear(&cluster->layouts_by_shape);
 	dra_clear(&cluster->dra);
 	table_clear(&cluster->offers);
 	table_clear(&cluster->kinds);

@@ -74,6 +74,17 @@ static inline struct offer_kind *kind_at(const struct cluster *cluster, uint32_t
 	return (struct offer_kind *)table_at(&cluster->kinds, kind);
 }
 
+static inline struct layout_record *layout_at(const struct cluster *cluster, uint32_t layout)
+{
+	return (struct layout_record *)table_at(&cluster->layouts, layout);
+}
+
+static inline struct assumption_record *assumption_at(const struct cluster *cluster,
+						      uint32_t assumption)
+{
+	return (struct assumption_record *)table_at(&cluster->assumptions, assumption);
+}
+
 static inline int64_t sum_clamp(wide_sum sum)
 {
 	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
@@ -108,12 +119,35 @@ void namespace_gone(struct cluster *cluster, uint32_t namespace);    /* the obje
 uint32_t pod_of(const struct cluster *cluster, uint32_t namespace, uint32_t name);
 uint32_t pod_find(const struct cluster *cluster, struct str namespace, struct str name);
 void pod_remove(struct cluster *cluster, uint32_t pod);
+void pod_link_to_node(struct cluster *cluster, uint32_t pod, uint32_t node);
+void pod_unlink_from_node(struct cluster *cluster, uint32_t pod);
+uint32_t pod_most_devices(const struct pod_facts *facts);
 
 /* --- nodes.c */
 uint32_t node_get(struct cluster *cluster, struct str name); /* makes a placeholder where needed */
 uint32_t node_find(const struct cluster *cluster, struct str name);
 void node_release(struct cluster *cluster, uint32_t node); /* when nothing is known of it */
 void node_gone(struct cluster *cluster, uint32_t node);
+
+/* --- layouts.c */
+
+/* Follows what a node says of its layout. */
+void layout_follow(struct cluster *cluster, uint32_t node, const struct node_facts *facts);
+void layout_forget(struct cluster *cluster, uint32_t node);
+void layouts_clear(struct cluster *cluster);
+
+/* The devices that a pod is seen to hold, interned, with a reference. */
+uint32_t devices_ref(struct cluster *cluster, const struct str *ids, size_t n);
+
+/* --- rooms.c */
+
+/* Works out anew what is held of a node; TABLE_NONE is ignored. */
+void room_refresh(struct cluster *cluster, uint32_t node);
+
+/* --- assume.c */
+
+/* Of a pod that is seen where it is, or is over. */
+void assumption_end(struct cluster *cluster, struct pod_record *pod);
 
 /* --- disagree.c */
 
@@ -170,6 +204,11 @@ uint32_t binding_find(const struct cluster *cluster, struct str name);
 void binding_remove(struct cluster *cluster, uint32_t binding);
 /* A grant is for one quota: another that governs has been granted nothing yet. */
 void grant_follow(struct cluster *cluster, uint32_t namespace);
+
+/* --- tenant_view.c */
+
+/* What its tenant decided for a namespace; before that, what the status of its quota says. */
+struct tenant_grant grant_of(const struct cluster *cluster, uint32_t namespace);
 
 /* --- membership.c */
 

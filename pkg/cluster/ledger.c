@@ -16,18 +16,24 @@
 
 /* --- a pod's part */
 
+static uint32_t offer_cell_of(const struct cluster *cluster, uint32_t node, uint32_t resource)
+{
+	uint32_t offer = node == TABLE_NONE ? TABLE_NONE : node_at(cluster, node)->first_offer;
+
+	while (offer != TABLE_NONE &&
+	       kind_at(cluster, offer_at(cluster, offer)->kind)->resource != resource)
+		offer = offer_at(cluster, offer)->next;
+	return offer;
+}
+
 /* The kind of what @node offers of @resource, or NULL. */
 static const struct offer_kind *offer_of(const struct cluster *cluster, uint32_t node,
 					 uint32_t resource)
 {
-	uint32_t offer = node == TABLE_NONE ? TABLE_NONE : node_at(cluster, node)->first_offer;
+	uint32_t offer = offer_cell_of(cluster, node, resource);
 
-	for (; offer != TABLE_NONE; offer = offer_at(cluster, offer)->next) {
-		const struct offer_kind *kind = kind_at(cluster, offer_at(cluster, offer)->kind);
-
-		if (kind->resource == resource)
-			return kind;
-	}
+	if (offer != TABLE_NONE)
+		return kind_at(cluster, offer_at(cluster, offer)->kind);
 	return devices_offer(cluster, node, resource);
 }
 
@@ -81,45 +87,41 @@ static int64_t card_of(const struct cluster *cluster, uint32_t node, uint32_t de
  * What a pod asks for, and of what it is told to have got beyond that as much as the cards that it
  * asks for have at a price of @unit. Where nobody tells that, nothing.
  */
-static int64_t count_of(const struct cluster *cluster, const struct pod_record *pod,
+static int64_t count_of(const struct cluster *cluster, uint32_t node,
 			const struct vector_cell *cell, int64_t unit)
 {
 	int64_t card, most;
 
 	if (cell->told == 0 || unit == AMOUNT_UNKNOWN || unit == 0)
 		return cell->count;
-	card = card_of(cluster, pod->node, cell->device);
+	card = card_of(cluster, node, cell->device);
 	if (card == AMOUNT_UNKNOWN)
 		return cell->count;
 	most = saturating_mul(cell->devices, card / unit);
 	return MAX(cell->count, MIN(saturating_add(cell->count, cell->told), most));
 }
 
-/* So many units of a resource, and where they are counted and priced. */
-struct units {
-	int64_t count;
-	uint32_t resource, product; /* the product of a node that offers it, else the wanted one */
-	const struct offer_kind *offer; /* NULL: none is known yet */
-};
-
-/* What the node has of it; as cards where it does not cut them; else what it may come to be. */
-static struct units units_of(const struct cluster *cluster, const struct pod_record *pod,
-			     const struct vector_cell *cell)
+struct units units_on(const struct cluster *cluster, uint32_t node, uint32_t product,
+		      const struct vector_cell *cell)
 {
-	uint32_t product = pod->product == INTERN_EMPTY ? PRODUCT_ANY : pod->product;
-	struct units units = {cell->count, class_row(cluster, cell->resource), product, NULL};
+	struct units units = {
+		.count = cell->count,
+		.resource = class_row(cluster, cell->resource),
+		.product = product == INTERN_EMPTY ? PRODUCT_ANY : product,
+	};
 
-	units.offer = offer_of(cluster, pod->node, units.resource);
-	if (!units.offer && cell->devices > 0) {
-		units.offer = offer_of(cluster, pod->node, cell->device);
-		if (units.offer ||
+	units.kind = offer_of(cluster, node, units.resource);
+	if (!units.kind && cell->devices > 0) {
+		units.kind = offer_of(cluster, node, cell->device);
+		if (units.kind ||
 		    part_price(cluster, cell->resource, PRODUCT_ANY) == AMOUNT_UNKNOWN) {
 			units.count = cell->devices;
 			units.resource = cell->device;
 		}
 	}
-	if (units.offer)
-		units.product = units.offer->product;
+	if (units.kind)
+		units.product = units.kind->product;
+	units.offer = offer_cell_of(cluster, node, units.resource);
 	return units;
 }
 
@@ -149,12 +151,12 @@ int64_t part_add(const struct cluster *cluster, struct part *part, const struct 
 	return bytes;
 }
 
-static void add_cell(const struct cluster *cluster, const struct pod_record *pod,
+static void add_cell(const struct cluster *cluster, uint32_t node, uint32_t product,
 		     const struct vector_cell *cell, struct part *part)
 {
 	struct price_list list = prices_of(cluster);
-	struct units units = units_of(cluster, pod, cell);
-	int64_t unit = units.offer ? units.offer->unit_memory : AMOUNT_UNKNOWN;
+	struct units units = units_on(cluster, node, product, cell);
+	int64_t unit = units.kind ? units.kind->unit_memory : AMOUNT_UNKNOWN;
 	int64_t bytes;
 
 	if (class_resource_is_free(cluster, cell->resource))
@@ -162,15 +164,23 @@ static void add_cell(const struct cluster *cluster, const struct pod_record *pod
 	if (unit == AMOUNT_UNKNOWN)
 		unit = part_price(cluster, units.resource, units.product);
 	if (units.resource == cell->resource)
-		units.count = count_of(cluster, pod, cell, unit);
+		units.count = count_of(cluster, node, cell, unit);
 	bytes = part_add(cluster, part,
-			 units.offer ? price_find(&list, units.resource, units.product)
-				     : price_row_charged(&list, units.resource, units.product),
+			 units.kind ? price_find(&list, units.resource, units.product)
+				    : price_row_charged(&list, units.resource, units.product),
 			 units.count, unit);
-	if (units.offer && units.offer->unit_memory == AMOUNT_UNKNOWN)
+	if (units.kind && units.kind->unit_memory == AMOUNT_UNKNOWN)
 		part->assumed = saturating_add(part->assumed, bytes);
-	if (units.offer && units.offer->other_memory > 0)
+	if (units.kind && units.kind->other_memory > 0)
 		part->disagreeing = true;
+}
+
+static void part_begin(struct part *part)
+{
+	part->bytes = part->unpriced = part->assumed = 0;
+	part->disagreeing = false;
+	part->n_rows = 0;
+	part->pods = 1;
 }
 
 static struct part part_of(const struct cluster *cluster, const struct pod_record *pod)
@@ -178,15 +188,23 @@ static struct part part_of(const struct cluster *cluster, const struct pod_recor
 	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
 	struct part part;
 
-	part.bytes = part.unpriced = part.assumed = 0;
-	part.disagreeing = false;
-	part.n_rows = 0;
-	part.pods = 1;
+	part_begin(&part);
 	part.live = pod->node != TABLE_NONE;
 	part.released = pod->released;
 	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next)
-		add_cell(cluster, pod, vectors_cell(&cluster->vectors, cell), &part);
+		add_cell(cluster, pod->node, pod->product, vectors_cell(&cluster->vectors, cell),
+			 &part);
 	return part;
+}
+
+void part_on(const struct cluster *cluster, uint32_t node, const struct cluster_ask *ask,
+	     struct part *ret_part)
+{
+	part_begin(ret_part);
+	ret_part->live = true;
+	ret_part->released = false;
+	for (size_t i = 0; i < ask->n; i++)
+		add_cell(cluster, node, ask->product, &ask->cells[i], ret_part);
 }
 
 void pod_part(const struct cluster *cluster, const struct pod_record *pod, struct part *ret_part)
@@ -226,8 +244,10 @@ static void use_change(struct cluster *cluster, struct sums *sums, const struct 
 	record = use_at(cluster, use);
 	record->count += (wide_sum)row->count * sign;
 	record->bytes += (wide_sum)row->bytes * sign;
-	if (live)
+	if (live) {
 		record->count_live += (wide_sum)row->count * sign;
+		record->bytes_live += (wide_sum)row->bytes * sign;
+	}
 	if (record->count != 0 || record->count_live != 0)
 		return;
 	if (before == TABLE_NONE)
@@ -446,7 +466,7 @@ static bool uses_equal(const struct cluster *cluster, const struct sums *a, cons
 			return false;
 		right = use_at(cluster, other);
 		if (left->count != right->count || left->count_live != right->count_live ||
-		    left->bytes != right->bytes)
+		    left->bytes != right->bytes || left->bytes_live != right->bytes_live)
 			return false;
 	}
 	return true;

@@ -9,7 +9,7 @@
 /* A node's offers as kinds, each holding a reference. */
 struct kinds {
 	uint32_t kinds[LIMIT_OFFERS_PER_NODE];
-	int64_t counts[LIMIT_OFFERS_PER_NODE];
+	int64_t counts[LIMIT_OFFERS_PER_NODE], allocatable[LIMIT_OFFERS_PER_NODE];
 	size_t len;
 };
 
@@ -29,6 +29,8 @@ uint32_t node_get(struct cluster *cluster, struct str name)
 	record = node_at(cluster, node);
 	record->name = intern_ref(cluster->intern, name);
 	record->first_pod = record->first_offer = record->first_device = TABLE_NONE;
+	record->layout = TABLE_NONE;
+	record->layout_state = LAYOUT_IS_ABSENT;
 	name_insert(cluster, CLUSTER_NODES, node);
 	return node;
 }
@@ -39,6 +41,7 @@ void node_release(struct cluster *cluster, uint32_t node)
 
 	if (record->exists || record->first_pod != TABLE_NONE || record->devices > 0)
 		return;
+	layout_forget(cluster, node);
 	name_remove(cluster, CLUSTER_NODES, node);
 	intern_unref(cluster->intern, record->name);
 	table_remove(&cluster->nodes, node);
@@ -64,6 +67,7 @@ static int kinds_ref(struct cluster *cluster, const struct node_facts *facts,
 			kinds_unref(cluster, ret_kinds);
 			return -1;
 		}
+		ret_kinds->allocatable[ret_kinds->len] = facts->offers[i].allocatable;
 		ret_kinds->counts[ret_kinds->len++] = facts->offers[i].count;
 	}
 	return 0;
@@ -111,8 +115,12 @@ static void offers_set(struct cluster *cluster, uint32_t node, const struct kind
 	}
 	for (size_t i = kinds->len; i-- > 0;) {
 		offer = table_add(&cluster->offers);
-		*offer_at(cluster, offer) =
-			(struct offer_cell){kinds->counts[i], kinds->kinds[i], first};
+		*offer_at(cluster, offer) = (struct offer_cell){
+			.count = kinds->counts[i],
+			.allocatable = kinds->allocatable[i],
+			.kind = kinds->kinds[i],
+			.next = first,
+		};
 		first = offer;
 	}
 	node_at(cluster, node)->first_offer = first;
@@ -124,6 +132,7 @@ static void offers_count(struct cluster *cluster, uint32_t node, const struct ki
 		uint32_t offer = offer_find(cluster, node_at(cluster, node), kinds->kinds[i]);
 
 		offer_at(cluster, offer)->count = kinds->counts[i];
+		offer_at(cluster, offer)->allocatable = kinds->allocatable[i];
 	}
 }
 
@@ -140,6 +149,7 @@ static void offers_change(struct cluster *cluster, uint32_t node, const struct k
 		ledger_add(cluster, pod);
 		cluster_mark_dirty(cluster, pod_at(cluster, pod)->namespace);
 	}
+	room_refresh(cluster, node);
 }
 
 /* Whether a node is there decides about pods that are stuck on it. */
@@ -186,6 +196,7 @@ static int apply(struct cluster *cluster, const struct node_facts *facts, struct
 	record->uid = uid;
 	record->resource_version = facts->resource_version;
 	record->epoch = cluster->epochs[CLUSTER_NODES];
+	layout_follow(cluster, node, facts);
 	if (offers_are(cluster, record, &kinds)) {
 		offers_count(cluster, node, &kinds);
 		kinds_unref(cluster, &kinds);
@@ -208,6 +219,7 @@ void node_gone(struct cluster *cluster, uint32_t node)
 	static const struct kinds none = {.len = 0};
 
 	readiness_change(cluster, node, false, NODE_READY_UNKNOWN);
+	layout_forget(cluster, node);
 	if (node_at(cluster, node)->first_offer != TABLE_NONE)
 		offers_change(cluster, node, &none);
 	node_release(cluster, node);

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "cluster/internal.h"
+#include "cluster/placement.h"
 
 /*
  * What one entry of the ledger adds to its namespace's sums: a pod, or a ResourceClaim. Inside
@@ -39,6 +40,23 @@ int64_t part_add(const struct cluster *cluster, struct part *part, const struct 
 int64_t part_price(const struct cluster *cluster, uint32_t resource, uint32_t product);
 
 /* --- ledger.c */
+
+/* So many units of a resource, and where they are counted and priced. */
+struct units {
+	int64_t count;
+	uint32_t resource, product; /* the product of a node that offers it, else the wanted one */
+	uint32_t offer; /* the node's; TABLE_NONE: another source, or none is known yet */
+	const struct offer_kind *kind;
+};
+
+/* What @node has of it; as cards where it does not cut them; else what it may come to be. */
+struct units units_on(const struct cluster *cluster, uint32_t node, uint32_t product,
+		      const struct vector_cell *cell);
+
+/* What a pod that asks so would be charged on @node. */
+void part_on(const struct cluster *cluster, uint32_t node, const struct cluster_ask *ask,
+	     struct part *ret_part);
+
 void pod_part(const struct cluster *cluster, const struct pod_record *pod, struct part *ret_part);
 
 /* --- claims.c */

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "cluster/dra_internal.h"
@@ -73,7 +74,7 @@ static void unlink_from_namespace(struct cluster *cluster, uint32_t pod)
 	ns->n_pods--;
 }
 
-static void link_to_node(struct cluster *cluster, uint32_t pod, uint32_t node)
+void pod_link_to_node(struct cluster *cluster, uint32_t pod, uint32_t node)
 {
 	struct pod_record *record = pod_at(cluster, pod);
 
@@ -87,7 +88,7 @@ static void link_to_node(struct cluster *cluster, uint32_t pod, uint32_t node)
 	node_at(cluster, node)->first_pod = pod;
 }
 
-static void unlink_from_node(struct cluster *cluster, uint32_t pod)
+void pod_unlink_from_node(struct cluster *cluster, uint32_t pod)
 {
 	struct pod_record *record = pod_at(cluster, pod);
 	uint32_t node = record->node;
@@ -153,6 +154,7 @@ static uint32_t pod_add(struct cluster *cluster, const struct pod_facts *facts)
 	record->namespace = ns;
 	record->name = intern_ref(cluster->intern, facts->name);
 	record->node = record->vector = record->eviction = TABLE_NONE;
+	record->assumption = TABLE_NONE;
 	record->node_next = record->node_prev = TABLE_NONE;
 	record->phase = POD_SUCCEEDED;
 	map_insert(&cluster->pods_by_name, key_hash(cluster, (struct pod_key){ns, record->name}),
@@ -165,15 +167,17 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 {
 	struct pod_record *record = pod_at(cluster, pod);
 	struct pod_key key = {record->namespace, record->name};
+	uint32_t node = record->node;
 	struct carried carried = carried_take(cluster, record, INTERN_EMPTY);
 
 	eviction_forget(cluster, &record->eviction);
+	assumption_end(cluster, record);
 	count_terminating(cluster, record, -1);
 	if (!pod_finished(record)) {
 		ledger_remove(cluster, pod);
 		cluster_mark_dirty(cluster, key.namespace);
 	}
-	unlink_from_node(cluster, pod);
+	pod_unlink_from_node(cluster, pod);
 	unlink_from_namespace(cluster, pod);
 	map_remove(&cluster->pods_by_name, key_hash(cluster, key), pod);
 	if (record->vector != TABLE_NONE)
@@ -182,7 +186,9 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 	intern_unref(cluster->intern, record->product);
 	intern_unref(cluster->intern, record->owner);
 	intern_unref(cluster->intern, record->extended_claim);
+	intern_unref(cluster->intern, record->devices);
 	table_remove(&cluster->pods, pod);
+	room_refresh(cluster, node);
 	carried_put_back(cluster, key.namespace, &carried);
 	namespace_release(cluster, key.namespace);
 }
@@ -195,14 +201,33 @@ struct entry {
 	bool finished;
 };
 
-static struct entry entry_of(struct cluster *cluster, const struct pod_facts *facts,
+static bool is_finished(const struct pod_facts *facts)
+{
+	return facts->phase == POD_SUCCEEDED || facts->phase == POD_FAILED;
+}
+
+/* Where it is seen to be, else where it is assumed to be: a watch shows what was before that too.
+ */
+static uint32_t node_of(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts)
+{
+	const struct pod_record *record = pod == TABLE_NONE ? NULL : pod_at(cluster, pod);
+
+	if (!str_empty(facts->node))
+		return node_get(cluster, facts->node);
+	if (!record || record->assumption == TABLE_NONE || is_finished(facts) ||
+	    !uid_equal(record->uid, uid_from(&cluster->key, facts->uid)))
+		return TABLE_NONE;
+	return record->node;
+}
+
+static struct entry entry_of(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
 			     const struct device_ask *rows, size_t n_rows)
 {
 	return (struct entry){
-		.node = str_empty(facts->node) ? TABLE_NONE : node_get(cluster, facts->node),
+		.node = node_of(cluster, pod, facts),
 		.product = intern_ref(cluster->intern, facts->product),
 		.vector = vectors_ref(&cluster->vectors, rows, n_rows),
-		.finished = facts->phase == POD_SUCCEEDED || facts->phase == POD_FAILED,
+		.finished = is_finished(facts),
 	};
 }
 
@@ -224,8 +249,9 @@ static void entry_set(struct cluster *cluster, uint32_t pod, const struct entry 
 	struct pod_record *record = pod_at(cluster, pod);
 
 	if (record->node != entry->node) {
-		unlink_from_node(cluster, pod);
-		link_to_node(cluster, pod, entry->node);
+		record->cards = 0;
+		pod_unlink_from_node(cluster, pod);
+		pod_link_to_node(cluster, pod, entry->node);
 	}
 	intern_unref(cluster->intern, record->product);
 	record->product = entry->product;
@@ -254,15 +280,40 @@ static uint32_t owner_of(struct cluster *cluster, const struct pod_facts *facts)
 	return intern_ref(cluster->intern, (struct str){text, kind.len + 1 + name.len});
 }
 
+/* Devices that one of its containers asks for at most. */
+uint32_t pod_most_devices(const struct pod_facts *facts)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < facts->n_containers; i++) {
+		const struct container_facts *container = &facts->containers[i];
+		int64_t sum = 0;
+
+		for (size_t k = 0; k < container->n_asks; k++)
+			sum = saturating_add(sum, str_empty(container->asks[k].device)
+							  ? container->asks[k].count
+							  : container->asks[k].devices);
+		most = MAX(most, sum);
+	}
+	return (uint32_t)MIN(most, VECTOR_DEVICES_MOST);
+}
+
 /* What it is beside what the ledger reads. */
 static void describe(struct cluster *cluster, struct pod_record *record,
 		     const struct pod_facts *facts)
 {
 	bool same = uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
 	uint32_t owner = owner_of(cluster, facts);
+	uint32_t devices = devices_ref(cluster, facts->device_ids, facts->n_device_ids);
 
 	intern_unref(cluster->intern, record->owner);
 	record->owner = owner;
+	intern_unref(cluster->intern, record->devices);
+	record->devices = devices;
+	record->most = pod_most_devices(facts);
+	record->alignment = facts->alignment;
+	if (!same)
+		record->cards = 0;
 	record->uid = uid_from(&cluster->key, facts->uid);
 	record->resource_version = facts->resource_version;
 	record->created_s = real_seconds(facts->created_us);
@@ -272,36 +323,54 @@ static void describe(struct cluster *cluster, struct pod_record *record,
 	record->epoch = cluster->epochs[CLUSTER_PODS];
 }
 
+/* What is known of it by its uid alone, or while it is on its way, ends. */
+static void settle(struct cluster *cluster, struct pod_record *record,
+		   const struct pod_facts *facts, bool other)
+{
+	if (other || is_finished(facts) || !str_empty(facts->node))
+		assumption_end(cluster, record);
+	if (other || facts->terminating)
+		eviction_forget(cluster, &record->eviction);
+}
+
+/* The ledger's part of a change. Takes over what @entry holds. */
+static void enter(struct cluster *cluster, uint32_t pod, const struct entry *entry)
+{
+	ledger_remove(cluster, pod);
+	pod_at(cluster, pod)->released = false;
+	entry_set(cluster, pod, entry);
+}
+
 /* Takes over what @entry holds. */
 static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
 		   const struct entry *entry)
 {
 	struct pod_record *record = pod_at(cluster, pod);
 	bool counted = !pod_finished(record), leaving = record->terminating;
+	uint32_t before = record->node;
 	bool other = !uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
 	bool same =
 		entry_is(record, entry) && (!record->released || (!other && facts->terminating));
 
-	if (same) {
+	if (same)
 		entry_clear(cluster, entry);
-	} else {
-		ledger_remove(cluster, pod);
-		record->released = false;
-		entry_set(cluster, pod, entry);
-	}
-	if (other || facts->terminating)
-		eviction_forget(cluster, &record->eviction);
+	else
+		enter(cluster, pod, entry);
+	settle(cluster, record, facts, other);
 	count_terminating(cluster, record, -1);
 	describe(cluster, record, facts);
 	record->phase = (uint8_t)facts->phase;
 	count_terminating(cluster, record, 1);
 	if (leaving != record->terminating)
 		release_concerns(cluster, record);
-	if (same)
-		return;
-	ledger_add(cluster, pod);
-	if (counted || !entry->finished)
-		cluster_mark_dirty(cluster, record->namespace);
+	if (!same) {
+		ledger_add(cluster, pod);
+		if (counted || !entry->finished)
+			cluster_mark_dirty(cluster, record->namespace);
+	}
+	room_refresh(cluster, before);
+	if (record->node != before)
+		room_refresh(cluster, record->node);
 }
 
 /* The same, with the claim that it carries. */
@@ -404,7 +473,7 @@ static int apply(struct cluster *cluster, const struct pod_facts *facts, struct 
 			pod_remove(cluster, pod);
 		return 0;
 	}
-	entry = entry_of(cluster, facts, rows, n);
+	entry = entry_of(cluster, pod, facts, rows, n);
 	if (pod == TABLE_NONE)
 		pod = pod_add(cluster, facts);
 	update_carrier(cluster, pod, facts, &entry);

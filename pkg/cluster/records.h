@@ -14,6 +14,7 @@
 #include "cluster/vectors.h"
 #include "quota/price.h"
 #include "quota/tenant.h"
+#include "topo/topo.h"
 
 /*
  * The records, for this package alone. All handles are of the tables in struct cluster, TABLE_NONE
@@ -36,6 +37,11 @@ struct pod_record {
 	uint32_t eviction;   /* that was asked for */
 	/* The claim that the scheduler made for its extended resources; INTERN_EMPTY: none. */
 	uint32_t extended_claim;
+	uint64_t cards;      /* of its node's layout, that placement chose for it; 0: none */
+	uint32_t devices;    /* that kubelet gave it: 8 bytes of hash each, interned */
+	uint32_t assumption; /* that it is on its node; TABLE_NONE: seen to be, or on none */
+	uint32_t most;       /* as in struct cluster_ask */
+	struct pod_alignment alignment;
 	uint8_t phase; /* enum pod_phase */
 	bool terminating;
 	bool released;  /* stuck terminating: its part is among what is released */
@@ -49,6 +55,19 @@ struct eviction_record {
 	uint32_t outcome;  /* enum eviction_outcome */
 };
 
+struct assumption_record {
+	uint32_t pod;
+	int64_t until_us; /* monotonic */
+};
+
+/* What is alike in the layouts of many nodes: the wires, but not who the cards are. */
+struct layout_record {
+	struct topo *topo; /* owned */
+	char *shape;       /* owned: what topo follows from */
+	size_t len;
+	uint32_t hash, nodes; /* nodes: its reference count */
+};
+
 /* Exists from when it is observed, or a pod names it, to when neither is so. */
 struct node_record {
 	uint64_t resource_version;
@@ -56,6 +75,11 @@ struct node_record {
 	uint32_t name, first_pod, first_offer, epoch;
 	uint32_t first_device, devices; /* of slices: current ones; all that name it */
 	uint32_t out_next;
+	uint32_t layout;         /* TABLE_NONE: not known */
+	uint32_t cards;          /* of the layout: 8 bytes of hash of each one's uuid, interned */
+	uint32_t layout_problem; /* interned */
+	uint8_t layout_state;    /* enum layout_state */
+	uint64_t seen_cards, assumed_cards; /* as in struct cluster_room */
 	bool out;      /* its pods are taken out of the sums while devices change */
 	bool exists;   /* the Node object was seen */
 	uint8_t ready; /* enum node_ready */
@@ -64,7 +88,7 @@ struct node_record {
 
 /* One of a node's offers. */
 struct offer_cell {
-	int64_t count;
+	int64_t count, allocatable, held; /* held: by pods that are bound, or assumed to be */
 	uint32_t kind, next;
 };
 
@@ -80,7 +104,7 @@ struct offer_kind {
 
 /* What a namespace uses of one row of the price list. */
 struct use_record {
-	wide_sum count, count_live, bytes;
+	wide_sum count, count_live, bytes, bytes_live;
 	uint32_t row, next;
 };
 
@@ -221,9 +245,9 @@ struct cluster {
 	struct vectors vectors;
 	struct table pods, nodes, namespaces, quotas, owned[OWNED_COUNT];
 	struct table offers, kinds, uses;
-	struct table tenants, selections, bindings, evictions;
+	struct table tenants, selections, bindings, evictions, layouts, assumptions;
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value;
-	struct map tenants_by_name;
+	struct map tenants_by_name, layouts_by_shape;
 	struct selector_index selectors;
 	bool selectors_stale; /* tenants changed since namespaces were given to them */
 

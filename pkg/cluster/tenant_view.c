@@ -152,8 +152,7 @@ static void read_quota(const struct quota_record *quota, struct tenant_member *m
 	member->borrow_limit = amounts->borrow_limit;
 }
 
-/* What its tenant decided for it; before that, what the status of its quota says. */
-static struct tenant_grant grant_of(const struct cluster *cluster, uint32_t namespace)
+struct tenant_grant grant_of(const struct cluster *cluster, uint32_t namespace)
 {
 	const struct namespace_record *record = namespace_at(cluster, namespace);
 	uint32_t governing = quota_governing(cluster, namespace);

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a pod asks for by handles, and what bind_decide() is told about it and its namespace. */
+#include "base/checked.h"
+#include "cluster/dra_internal.h"
+#include "cluster/pack.h"
+#include "cluster/part.h"
+#include "cluster/placement.h"
+#include "cluster/tenants.h"
+#include "quota/charge.h"
+
+/* --- asks */
+
+/* False: nothing in the cluster has this name, so no node offers it. */
+static bool find_cell(const struct cluster *cluster, const struct device_ask *row,
+		      struct vector_cell *ret_cell)
+{
+	uint32_t resource = intern_find(cluster->intern, row->resource);
+	uint32_t device = intern_find(cluster->intern, row->device);
+
+	if (resource == INTERN_NONE)
+		return false;
+	*ret_cell = (struct vector_cell){
+		.count = row->count,
+		.told = row->told,
+		.resource = resource,
+		.device = device == INTERN_NONE ? INTERN_EMPTY : device,
+		.devices = (uint32_t)MIN(row->devices, VECTOR_DEVICES_MOST),
+		.next = TABLE_NONE,
+	};
+	return true;
+}
+
+void cluster_ask_of(const struct cluster *cluster, const struct pod_facts *facts,
+		    struct cluster_ask *ret_ask)
+{
+	struct device_ask rows[LIMIT_RESOURCES_PER_POD];
+	size_t n = quota_pod_request(facts, rows, ARRAY_SIZE(rows));
+	uint32_t product = intern_find(cluster->intern, facts->product);
+
+	ret_ask->pod = cluster_pod_find(cluster, facts->namespace, facts->name, facts->uid);
+	ret_ask->namespace = namespace_find(cluster, facts->namespace);
+	ret_ask->product = product == INTERN_NONE ? INTERN_EMPTY : product;
+	ret_ask->most = pod_most_devices(facts);
+	ret_ask->alignment = facts->alignment;
+	ret_ask->stranger = STR_NONE;
+	ret_ask->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (find_cell(cluster, &rows[i], &ret_ask->cells[ret_ask->n]))
+			ret_ask->n++;
+		else
+			ret_ask->stranger = rows[i].resource;
+	}
+}
+
+void cluster_ask_of_pod(const struct cluster *cluster, uint32_t pod, struct cluster_ask *ret_ask)
+{
+	const struct pod_record *record = pod_at(cluster, pod);
+	uint32_t cell = vectors_first(&cluster->vectors, record->vector);
+
+	ret_ask->pod = pod;
+	ret_ask->namespace = record->namespace;
+	ret_ask->product = record->product;
+	ret_ask->most = record->most;
+	ret_ask->alignment = record->alignment;
+	ret_ask->stranger = STR_NONE;
+	ret_ask->n = 0;
+	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next)
+		ret_ask->cells[ret_ask->n++] = *vectors_cell(&cluster->vectors, cell);
+}
+
+uint32_t cluster_pod_find(const struct cluster *cluster, struct str namespace, struct str name,
+			  struct str uid)
+{
+	uint32_t pod = pod_find(cluster, namespace, name);
+
+	if (pod == TABLE_NONE ||
+	    !uid_equal(pod_at(cluster, pod)->uid, uid_from(&cluster->key, uid)))
+		return TABLE_NONE;
+	return pod;
+}
+
+uint32_t cluster_pod_node(const struct cluster *cluster, uint32_t pod)
+{
+	return pod_at(cluster, pod)->node;
+}
+
+bool cluster_pod_finished(const struct cluster *cluster, uint32_t pod)
+{
+	return pod_finished(pod_at(cluster, pod));
+}
+
+/* --- what binding it would mean */
+
+/* Rows of the price list as bind_decide() reads them. */
+static struct bind_row row_of(const struct cluster *cluster, uint32_t row, wide_sum count,
+			      wide_sum bytes)
+{
+	const struct price_row *price = &cluster->prices[row];
+	int64_t units = sum_clamp(count);
+
+	return (struct bind_row){
+		.resource = intern_str(cluster->intern, price->resource),
+		.product = intern_str(cluster->intern, price->product),
+		.units = units,
+		.bytes = sum_clamp(bytes),
+		.gpus = price->sharing == DEVICE_WHOLE ? units : 0,
+	};
+}
+
+static bool view_asks(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
+		      struct arena *arena, struct bind_view *view)
+{
+	struct bind_row *rows = arena_alloc(arena, (LIMIT_RESOURCES_PER_POD + 1) * sizeof(*rows));
+	struct part part;
+
+	if (!rows)
+		return false;
+	part_on(cluster, node, ask, &part);
+	for (size_t i = 0; i < part.n_rows; i++)
+		rows[view->n_asks++] =
+			row_of(cluster, part.rows[i].row, part.rows[i].count, part.rows[i].bytes);
+	if (part.unpriced > 0 || !str_empty(ask->stranger))
+		rows[view->n_asks++] = (struct bind_row){
+			.resource = !str_empty(ask->stranger)
+					    ? ask->stranger
+					    : intern_str(cluster->intern, ask->cells[0].resource),
+			.units = MAX(part.unpriced, 1),
+			.bytes = AMOUNT_UNKNOWN,
+		};
+	view->asks = rows;
+	return true;
+}
+
+/* What the pod holds already where it is assumed to be somewhere: not to be counted twice. */
+static void own_part(const struct cluster *cluster, const struct cluster_ask *ask,
+		     struct part *ret_part)
+{
+	ret_part->n_rows = 0;
+	ret_part->bytes = ret_part->unpriced = 0;
+	if (ask->pod != TABLE_NONE && pod_at(cluster, ask->pod)->node != TABLE_NONE &&
+	    !pod_finished(pod_at(cluster, ask->pod)))
+		pod_part(cluster, pod_at(cluster, ask->pod), ret_part);
+}
+
+static int64_t own_count(const struct part *own, uint32_t row)
+{
+	for (size_t i = 0; i < own->n_rows; i++)
+		if (own->rows[i].row == row)
+			return own->rows[i].count;
+	return 0;
+}
+
+static int64_t own_bytes(const struct part *own, uint32_t row)
+{
+	for (size_t i = 0; i < own->n_rows; i++)
+		if (own->rows[i].row == row)
+			return own->rows[i].bytes;
+	return 0;
+}
+
+static bool view_held(const struct cluster *cluster, const struct cluster_ask *ask,
+		      const struct part *own, struct arena *arena, struct bind_view *view)
+{
+	const struct sums *sums = &namespace_at(cluster, ask->namespace)->sums;
+	struct bind_row *rows = arena_alloc(arena, (cluster->n_prices + 1) * sizeof(*rows));
+
+	if (!rows)
+		return false;
+	for (uint32_t use = sums->first_use; use != TABLE_NONE; use = use_at(cluster, use)->next) {
+		const struct use_record *record = use_at(cluster, use);
+		wide_sum count = record->count_live - own_count(own, record->row);
+
+		if (count > 0)
+			rows[view->n_held++] =
+				row_of(cluster, record->row, count,
+				       record->bytes_live - own_bytes(own, record->row));
+	}
+	if (sums->unpriced > own->unpriced)
+		rows[view->n_held++] =
+			(struct bind_row){.resource = STR("devices"),
+					  .units = sum_clamp(sums->unpriced - own->unpriced),
+					  .bytes = AMOUNT_UNKNOWN};
+	view->held = rows;
+	return true;
+}
+
+/* What is live in all namespaces of a tenant. */
+static struct bind_held held_by_tenant(const struct cluster *cluster, uint32_t tenant)
+{
+	uint32_t member = tenant_at(cluster, tenant)->first_member;
+	wide_sum bytes = 0, gpus = 0;
+
+	for (; member != TABLE_NONE; member = namespace_at(cluster, member)->member_next) {
+		const struct sums *sums = &namespace_at(cluster, member)->sums;
+
+		bytes += sums->live;
+		for (uint32_t use = sums->first_use; use != TABLE_NONE;
+		     use = use_at(cluster, use)->next)
+			if (cluster->prices[use_at(cluster, use)->row].sharing == DEVICE_WHOLE)
+				gpus += use_at(cluster, use)->count_live;
+	}
+	return (struct bind_held){sum_clamp(bytes), sum_clamp(gpus)};
+}
+
+static bool view_tenant(const struct cluster *cluster, uint32_t tenant, const struct part *own,
+			struct arena *arena, struct bind_view *view)
+{
+	const struct tenant_record *record = tenant_at(cluster, tenant);
+	struct bind_tenant *to = arena_alloc(arena, sizeof(*to));
+
+	if (!to)
+		return false;
+	*to = (struct bind_tenant){
+		.name = intern_str(cluster->intern, record->name),
+		.ceiling = record->ceiling,
+		.ceiling_gpus = record->ceiling_gpus,
+		.held = held_by_tenant(cluster, tenant),
+	};
+	to->held.bytes -= MIN(to->held.bytes, own->bytes);
+	for (size_t i = 0; i < own->n_rows; i++)
+		if (cluster->prices[own->rows[i].row].sharing == DEVICE_WHOLE)
+			to->held.gpus -= MIN(to->held.gpus, own->rows[i].count);
+	view->tenant = to;
+	return true;
+}
+
+/* As quota_decide() has it: what its tenant decided, else what the quota says; of a spec that
+ * cannot be used, nothing. */
+static void view_effective(const struct cluster *cluster, uint32_t namespace, bool usable,
+			   struct bind_view *view)
+{
+	uint32_t tenant = namespace_at(cluster, namespace)->tenant;
+	struct tenant_grant grant;
+
+	view->effective = usable ? view->spec->gpu_memory : 0;
+	view->effective_gpus = usable ? view->spec->gpus : AMOUNT_NONE;
+	if (tenant == TABLE_NONE || !usable)
+		return;
+	grant = grant_of(cluster, namespace);
+	view->effective = grant.effective;
+	if (tenant_at(cluster, tenant)->ceiling_gpus == AMOUNT_NONE)
+		return;
+	view->effective_gpus = view->effective_gpus == AMOUNT_NONE
+				       ? grant.effective_gpus
+				       : MIN(view->effective_gpus, grant.effective_gpus);
+}
+
+static bool view_quota(const struct cluster *cluster, uint32_t namespace, uint32_t quota,
+		       struct arena *arena, struct bind_view *view)
+{
+	const struct quota_record *record = quota_at(cluster, quota);
+	struct quota_facts *facts = arena_alloc(arena, sizeof(*facts));
+
+	if (!facts || !unpack_quota((struct str){record->bytes, record->len}, arena, facts))
+		return false;
+	view->spec = &facts->spec;
+	view_effective(cluster, namespace, !record->amounts.invalid, view);
+	return true;
+}
+
+static bool view_namespace(const struct cluster *cluster, const struct cluster_ask *ask,
+			   struct arena *arena, struct bind_view *view)
+{
+	uint32_t quota = quota_governing(cluster, ask->namespace);
+	uint32_t tenant = namespace_at(cluster, ask->namespace)->tenant;
+	struct part own;
+
+	own_part(cluster, ask, &own);
+	if (!view_held(cluster, ask, &own, arena, view))
+		return false;
+	if (quota != TABLE_NONE && !view_quota(cluster, ask->namespace, quota, arena, view))
+		return false;
+	return tenant == TABLE_NONE || view_tenant(cluster, tenant, &own, arena, view);
+}
+
+bool cluster_bind_view(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
+		       struct arena *arena, struct bind_view *ret_view)
+{
+	struct bind_view view = {
+		.node = intern_str(cluster->intern, node_at(cluster, node)->name),
+		.reconfiguring = node_at(cluster, node)->reconfiguring,
+		.effective_gpus = AMOUNT_NONE,
+	};
+
+	if (!view_asks(cluster, ask, node, arena, &view) ||
+	    (ask->namespace != TABLE_NONE && !view_namespace(cluster, ask, arena, &view)))
+		return false;
+	*ret_view = view;
+	return true;
+}

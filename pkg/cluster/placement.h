@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CLUSTER_PLACEMENT_H
+#define GPUQOS_CLUSTER_PLACEMENT_H
+
+#include "base/arena.h"
+#include "cluster/cluster.h"
+#include "cluster/vectors.h"
+#include "quota/bind.h"
+#include "topo/topo.h"
+
+/*
+ * What placement reads of the truth, and what it leaves there. Reading is as in cluster/read.h:
+ * what is borrowed dies at the next change of the cluster.
+ *
+ * An assumption takes a pod as bound to a node before the watch shows it: the ledger charges it
+ * there, and the node has so much less room. The watch settles it, or its time does.
+ */
+
+/* --- what a pod asks for */
+
+/* By handles, which are good until the cluster changes. */
+struct cluster_ask {
+	uint32_t pod;       /* its record; TABLE_NONE where no watch has shown it yet */
+	uint32_t namespace; /* TABLE_NONE: nothing is known of it */
+	uint32_t product;   /* the card that its nodeSelector asks for; INTERN_EMPTY: any */
+	uint32_t most;      /* devices that one of its containers asks for at most */
+	struct pod_alignment alignment;
+	struct str stranger; /* a resource that it asks for and nobody has; empty: none */
+	struct vector_cell cells[LIMIT_RESOURCES_PER_POD];
+	size_t n; /* 0: it asks for no GPU */
+};
+
+void cluster_ask_of(const struct cluster *cluster, const struct pod_facts *facts,
+		    struct cluster_ask *ret_ask);
+/* The same of a pod that is kept. */
+void cluster_ask_of_pod(const struct cluster *cluster, uint32_t pod, struct cluster_ask *ret_ask);
+
+/* TABLE_NONE where none is seen, or one of another uid is. */
+uint32_t cluster_pod_find(const struct cluster *cluster, struct str namespace, struct str name,
+			  struct str uid);
+/* Where it is bound, or assumed to be; TABLE_NONE. */
+uint32_t cluster_pod_node(const struct cluster *cluster, uint32_t pod);
+bool cluster_pod_finished(const struct cluster *cluster, uint32_t pod);
+
+/* --- what a node has */
+
+/*
+ * Cards are those of its layout. kubelet says which it gave to whom, once it has; of the others it
+ * may give any, also to pods that were bound before, which are then `pending` among them.
+ */
+struct cluster_room {
+	const struct topo *topo; /* NULL: state says why nothing is known */
+	enum layout_state state;
+	uint64_t seen;    /* cards that pods are seen to hold */
+	uint64_t assumed; /* that others of them are assumed to get, as placement chose */
+};
+
+struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node);
+bool cluster_node_exists(const struct cluster *cluster, uint32_t node);
+/* Why its layout is not known, a sentence; empty where that is all there is to say. */
+struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node);
+
+/* What of an ask a node has, by what it offers. */
+struct cluster_units {
+	uint32_t resource;   /* for cluster_name() */
+	uint32_t kind;       /* equal: what is offered is the same; TABLE_NONE: not offered */
+	int64_t count, free; /* asked for; not held yet */
+	bool whole;          /* one is a card */
+};
+
+/* One for each of the ask's cells, in order. */
+void cluster_units_on(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
+		      struct cluster_units *ret_units);
+
+/*
+ * What bind_decide() takes, in @arena where it is not held as such. The pod's own use does not
+ * count against it. False where the arena is full.
+ */
+bool cluster_bind_view(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
+		       struct arena *arena, struct bind_view *ret_view) MUST_CHECK;
+
+/* --- assumptions */
+
+/* @cards: those that placement chose, of the node's layout; 0: none in particular. @until_us:
+ * monotonic. The pod is not bound. */
+void cluster_assume(struct cluster *cluster, uint32_t pod, uint32_t node, uint64_t cards,
+		    int64_t until_us);
+/* It was not bound after all. A pod that is bound, or was not assumed to be, stays as it is. */
+void cluster_unassume(struct cluster *cluster, uint32_t pod);
+/* Ends those whose time is over. @ret_next_us: when the next one is; TIME_NEVER. */
+void cluster_expire_assumptions(struct cluster *cluster, int64_t now_us, int64_t *ret_next_us);
+uint32_t cluster_assumptions(const struct cluster *cluster);
+
+/* Nodes by what is known of their layout, those that offer a GPU alone; distinct layouts. */
+struct cluster_layouts {
+	uint32_t nodes[LAYOUT_STATE_COUNT];
+	uint32_t distinct;
+};
+
+void cluster_layouts(const struct cluster *cluster, struct cluster_layouts *ret_layouts);
+
+#endif

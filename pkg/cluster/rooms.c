@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is held of a node: units of what it offers, and cards of its layout. Worked out anew, from
+ * the pods that are on it, whenever one of these changes.
+ */
+#include "base/checked.h"
+#include "base/macros.h"
+#include "cluster/dra_internal.h"
+#include "cluster/part.h"
+#include "cluster/placement.h"
+
+/* The cards of @node that a pod's devices are; all others of its devices are in no layout. */
+static uint64_t cards_of(const struct cluster *cluster, const struct node_record *node,
+			 const struct pod_record *pod)
+{
+	struct str cards = intern_str(cluster->intern, node->cards);
+	struct str devices = intern_str(cluster->intern, pod->devices);
+	uint64_t set = 0;
+
+	for (size_t i = 0; i + sizeof(uint64_t) <= devices.len; i += sizeof(uint64_t))
+		for (size_t k = 0; k + sizeof(uint64_t) <= cards.len; k += sizeof(uint64_t))
+			if (memcmp(&devices.data[i], &cards.data[k], sizeof(uint64_t)) == 0)
+				set |= topo_set_of((uint32_t)(k / sizeof(uint64_t)));
+	return set;
+}
+
+static void hold(struct cluster *cluster, uint32_t node, const struct pod_record *pod)
+{
+	struct node_record *record = node_at(cluster, node);
+	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
+	uint64_t seen = cards_of(cluster, record, pod);
+
+	record->seen_cards |= seen;
+	if (seen == 0)
+		record->assumed_cards |= pod->cards;
+	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next) {
+		struct units units = units_on(cluster, node, pod->product,
+					      vectors_cell(&cluster->vectors, cell));
+		struct offer_cell *offer;
+
+		if (units.offer == TABLE_NONE)
+			continue;
+		offer = offer_at(cluster, units.offer);
+		offer->held = saturating_add(offer->held, units.count);
+	}
+}
+
+void room_refresh(struct cluster *cluster, uint32_t node)
+{
+	struct node_record *record;
+
+	if (!table_has(&cluster->nodes, node))
+		return;
+	record = node_at(cluster, node);
+	record->seen_cards = record->assumed_cards = 0;
+	for (uint32_t offer = record->first_offer; offer != TABLE_NONE;
+	     offer = offer_at(cluster, offer)->next)
+		offer_at(cluster, offer)->held = 0;
+	for (uint32_t pod = record->first_pod; pod != TABLE_NONE;
+	     pod = pod_at(cluster, pod)->node_next)
+		if (!pod_finished(pod_at(cluster, pod)))
+			hold(cluster, node, pod_at(cluster, pod));
+	record->assumed_cards &= ~record->seen_cards;
+}
+
+/* --- reading */
+
+bool cluster_node_exists(const struct cluster *cluster, uint32_t node)
+{
+	return table_has(&cluster->nodes, node) && node_at(cluster, node)->exists;
+}
+
+/* Whole cards that a node offers, of all makers. */
+static int64_t whole_cards(const struct cluster *cluster, const struct node_record *node)
+{
+	int64_t sum = 0;
+
+	for (uint32_t offer = node->first_offer; offer != TABLE_NONE;
+	     offer = offer_at(cluster, offer)->next)
+		if (kind_at(cluster, offer_at(cluster, offer)->kind)->sharing == DEVICE_WHOLE)
+			sum = saturating_add(sum, offer_at(cluster, offer)->count);
+	return sum;
+}
+
+struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node)
+{
+	const struct node_record *record = node_at(cluster, node);
+	struct cluster_room room = {
+		.state = (enum layout_state)record->layout_state,
+		.seen = record->seen_cards,
+		.assumed = record->assumed_cards,
+	};
+
+	if (record->layout == TABLE_NONE)
+		return room;
+	room.topo = layout_at(cluster, record->layout)->topo;
+	if (whole_cards(cluster, record) > room.topo->n_cards) {
+		room.topo = NULL;
+		room.state = LAYOUT_IS_CONTRADICTS;
+	}
+	return room;
+}
+
+struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node)
+{
+	return intern_str(cluster->intern, node_at(cluster, node)->layout_problem);
+}
+
+void cluster_units_on(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
+		      struct cluster_units *ret_units)
+{
+	for (size_t i = 0; i < ask->n; i++) {
+		struct units units = units_on(cluster, node, ask->product, &ask->cells[i]);
+		struct cluster_units *to = &ret_units[i];
+
+		*to = (struct cluster_units){units.resource, TABLE_NONE, units.count, 0, false};
+		if (units.offer == TABLE_NONE)
+			continue;
+		to->kind = offer_at(cluster, units.offer)->kind;
+		to->free = offer_at(cluster, units.offer)->allocatable -
+			   offer_at(cluster, units.offer)->held;
+		to->whole = kind_at(cluster, to->kind)->sharing == DEVICE_WHOLE;
+	}
+}
