@@ -1,278 +1,404 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guard's connections. evhttp has no hook for a new connection, but it takes the bufferevent
- * that we make for it. Three properties of that bufferevent let us stand between the socket and
- * evhttp:
+ * The connections of the server: one libevent bufferevent each, with or without TLS, and a state
+ * that says what may come next on it. evhttp is not used, since what had to stand before it (one
+ * deadline for a whole request, limits over all connections, the certificate, answers that outlive
+ * their connection) left it nothing to do.
  *
- *   - a callback of its input buffer sees bytes before evhttp's read callback does;
- *   - the low watermark keeps evhttp from being called until we have seen a whole, good head;
- *   - the argument of evhttp's callbacks is its connection, whose close callback tells us that it
- * is gone.
- *
- * The last is known only after evhttp has returned from making the connection; until a turn of our
- * own a reference keeps the bufferevent alive.
+ * Every connection has one timer, which is the deadline of its state. A connection is freed in the
+ * turn of one of its own callbacks or of its timer, never while the handler runs: who wants it
+ * closed from there asks for a turn of its own (connection_close_soon()).
  */
-#include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <event2/buffer.h>
+#include <event2/bufferevent_ssl.h>
+#include <event2/event.h>
+#include <openssl/err.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "http/guard.h"
 #include "http/server_internal.h"
 
-#define IDLE_US       (120 * USEC_PER_SEC)
-#define NEVER_REACHED (LIMIT_SERVER_HEADERS * 16) /* a low watermark above all that is let in */
+#define IDLE_US      (120 * USEC_PER_SEC)
+#define MOST_DISCARD (64 * 1024) /* bytes that a refused connection may still send */
+#define TURN         "http-server"
 
-struct connection {
-	struct list link;
-	struct guard *guard;
-	struct bufferevent *bev;
-	struct evhttp_connection *evcon; /* NULL until adopted */
-	enum guard_state state;
-	struct loop_timer timer;
-	struct buf head;
-};
+/* --- room */
 
-static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info, void *context);
-
-static void connection_free(struct connection *conn)
+static void release_body(struct connection *conn)
 {
-	evbuffer_remove_cb(bufferevent_get_input(conn->bev), on_input, conn);
+	conn->server->bodies -= conn->body_room;
+	conn->body_room = 0;
+	buf_clear(&conn->body);
+}
+
+static void release_answer(struct connection *conn)
+{
+	conn->server->answers -= conn->answer_length;
+	conn->answer_length = 0;
+}
+
+static void unlink_connection(struct connection *conn)
+{
+	struct http_server *server = conn->server;
+
+	if (!list_linked(&conn->link))
+		return;
 	list_unlink(&conn->link);
-	conn->guard->count--;
+	if (conn->authenticated)
+		server->counts.authenticated--;
+	else
+		server->n_strangers--;
+}
+
+/* A client whose handshake is over is told that this is the end; whether it hears it is its affair.
+ */
+static void say_goodbye(struct connection *conn)
+{
+	if (conn->ssl && conn->authenticated && SSL_is_init_finished(conn->ssl))
+		SSL_shutdown(conn->ssl);
+	ERR_clear_error();
+}
+
+void connection_free(struct connection *conn)
+{
+	unlink_connection(conn);
+	release_body(conn);
+	release_answer(conn);
+	if (conn->later)
+		answer_forget(conn->later);
+	say_goodbye(conn);
+	conn->server->counts.connections--;
 	loop_timer_clear(&conn->timer);
-	buf_clear(&conn->head);
+	bufferevent_free(conn->bev);
+	buf_clear(&conn->head_bytes);
 	mem_free(conn);
 }
 
-static void on_closed(struct evhttp_connection *evcon UNUSED, void *context)
+/* The oldest that is idle, else with @or_busy the oldest. */
+static struct connection *least_useful(const struct list *connections, bool or_busy)
 {
-	connection_free(context);
+	list_for_each(it, connections) {
+		struct connection *conn = container_of(it, struct connection, link);
+
+		if (conn->state == CONNECTION_IDLE)
+			return conn;
+	}
+	return or_busy && !list_empty(connections)
+		       ? container_of(list_first(connections), struct connection, link)
+		       : NULL;
 }
 
-static void enter_state(struct connection *conn, enum guard_state state)
+/* Whether there was one to push out. */
+static bool push_out(const struct list *connections, bool or_busy)
 {
-	struct loop *loop = conn->guard->server->loop;
-	int64_t limit = state == GUARD_IDLE ? IDLE_US : LIMIT_SERVER_REQUEST_US;
+	struct connection *conn = least_useful(connections, or_busy);
 
-	/* A request has one deadline from its first byte on, whatever becomes of it. */
-	if (state == GUARD_IDLE || state == GUARD_READING)
-		loop_timer_set(&conn->timer, loop_now(loop) + limit);
-	conn->state = state;
-	bufferevent_setwatermark(conn->bev, EV_READ, state == GUARD_BUSY ? 0 : NEVER_REACHED, 0);
+	if (!conn)
+		return false;
+	conn->server->counts.dropped++;
+	connection_free(conn);
+	return true;
 }
 
-static const char *refusal(int status)
-{
-	static const struct {
-		int status;
-		const char *text;
-	} texts[] = {
-		{400, "400 Bad Request"},       {405, "405 Method Not Allowed\r\nAllow: GET, HEAD"},
-		{413, "413 Content Too Large"}, {431, "431 Request Header Fields Too Large"},
-		{501, "501 Not Implemented"},   {505, "505 HTTP Version Not Supported"}};
+/* --- states */
 
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (texts[i].status == status)
-			return texts[i].text;
-	return texts[0].text;
+static void set_deadline(struct connection *conn, int64_t us)
+{
+	loop_timer_set(&conn->timer, loop_now(conn->server->loop) + us);
 }
 
-/*
- * Written past evhttp, which has nothing to say here, in one packet that the empty socket takes or
- * nobody gets. When a request was answered already (it was busy) the two answers could mix: then
- * only the end.
- */
+static void enter_idle(struct connection *conn)
+{
+	struct list *connections =
+		conn->authenticated ? &conn->server->clients : &conn->server->strangers;
+
+	conn->state = CONNECTION_IDLE;
+	set_deadline(conn, IDLE_US);
+	list_unlink(&conn->link);
+	list_append(connections, &conn->link);
+}
+
 static void refuse(struct connection *conn, int status)
 {
-	int fd = bufferevent_getfd(conn->bev);
-	struct buf text;
-
-	if (conn->state != GUARD_BUSY) {
-		buf_init(&text, LIMIT_SERVER_HEADERS);
-		buf_printf(&text, "HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-			   refusal(status));
-		send(fd, text.data, text.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-		buf_clear(&text);
-		shutdown(fd, SHUT_WR);
-	} else {
-		shutdown(fd, SHUT_RDWR);
-	}
-	buf_clear(&conn->head);
-	enter_state(conn, GUARD_REFUSED);
+	conn->server->counts.refused++;
+	buf_clear(&conn->head_bytes);
+	release_body(conn);
+	conn->state = CONNECTION_REFUSED;
+	set_deadline(conn, LIMIT_SERVER_REQUEST_US);
+	answer_refusal(conn, status);
 }
 
-/* The last @added bytes of @input, which is what came just now. */
-static void take_bytes(struct connection *conn, struct evbuffer *input, size_t added)
+void connection_writing(struct connection *conn)
 {
-	size_t room = LIMIT_SERVER_HEADERS + 1 - MIN(conn->head.len, LIMIT_SERVER_HEADERS + 1);
-	size_t want = MIN(added, room);
-	struct evbuffer_ptr from;
-	char *space = buf_reserve(&conn->head, want);
+	/* An answer that was made in the turn of its request has that one's deadline. */
+	if (conn->later)
+		set_deadline(conn, LIMIT_SERVER_REQUEST_US);
+	conn->state = CONNECTION_WRITING;
+}
 
-	if (!space || evbuffer_ptr_set(input, &from, evbuffer_get_length(input) - added,
-				       EVBUFFER_PTR_SET) < 0)
+void connection_wait(struct connection *conn)
+{
+	set_deadline(conn, LIMIT_SERVER_LATER_US);
+}
+
+void connection_close_soon(struct connection *conn)
+{
+	conn->state = CONNECTION_REFUSED;
+	set_deadline(conn, 0);
+}
+
+/* --- a request */
+
+/* Moves at most @most bytes of what came to the end of @buf. */
+static void take_input(struct connection *conn, struct buf *buf, size_t most)
+{
+	struct evbuffer *input = bufferevent_get_input(conn->bev);
+	size_t want = MIN(evbuffer_get_length(input), most);
+	char *space = want > 0 ? buf_reserve(buf, want) : NULL;
+
+	if (space && evbuffer_remove(input, space, want) == (int)want)
+		buf_commit(buf, want);
+}
+
+static bool has_input(const struct connection *conn)
+{
+	return evbuffer_get_length(bufferevent_get_input(conn->bev)) > 0;
+}
+
+static void serve(struct connection *conn)
+{
+	conn->state = CONNECTION_BUSY;
+	answer_request(conn);
+	release_body(conn);
+	buf_clear(&conn->head_bytes);
+}
+
+static void read_body(struct connection *conn)
+{
+	take_input(conn, &conn->body, conn->head.body_length - conn->body.len);
+	if (has_input(conn))
+		refuse(conn, 400); /* more than the body */
+	else if (conn->body.len == conn->head.body_length)
+		serve(conn);
+}
+
+/* What came behind the head is the begin of the body. */
+static void begin_body(struct connection *conn, struct str rest)
+{
+	struct http_server *server = conn->server;
+	size_t len = conn->head.body_length;
+
+	if (rest.len > len) {
+		refuse(conn, 400);
 		return;
-	if (evbuffer_copyout_from(input, &from, space, want) == (ev_ssize_t)want)
-		buf_commit(&conn->head, want);
+	}
+	if (len > LIMIT_SERVER_BODIES - server->bodies || server->answers > LIMIT_SERVER_ANSWERS) {
+		refuse(conn, 503);
+		return;
+	}
+	server->bodies += len;
+	conn->body_room = len;
+	buf_init(&conn->body, len);
+	buf_add_str(&conn->body, rest);
+	conn->state = CONNECTION_BODY;
+	read_body(conn);
 }
 
-static void read_head(struct connection *conn, struct evbuffer *input, size_t added)
+static void read_head(struct connection *conn)
 {
+	struct buf *bytes = &conn->head_bytes;
 	size_t len;
 	int status;
 
-	take_bytes(conn, input, added);
-	len = guard_head_length(buf_str(&conn->head));
+	take_input(conn, bytes, LIMIT_SERVER_HEADERS + 1 - bytes->len);
+	len = guard_head_length(buf_str(bytes));
 	if (len == 0 || len > LIMIT_SERVER_HEADERS) {
-		if (conn->head.len > LIMIT_SERVER_HEADERS)
+		if (bytes->len > LIMIT_SERVER_HEADERS)
 			refuse(conn, 431);
 		return;
 	}
-	status = guard_check_head((struct str){conn->head.data, len});
-	if (status == 0 && len != evbuffer_get_length(input))
-		status = 400; /* more than the head */
-	if (status != 0) {
+	status = guard_read_head((struct str){bytes->data, len}, conn->server->max_body,
+				 &conn->head);
+	if (status != 0)
 		refuse(conn, status);
-		return;
-	}
-	buf_clear(&conn->head);
-	enter_state(conn, GUARD_BUSY);
+	else
+		begin_body(conn, str_skip(buf_str(bytes), len));
 }
 
-/* The deadline of the connection has passed. */
+/* Past some bytes the socket fills up: who goes on sending waits until the deadline. */
+static void discard(struct connection *conn)
+{
+	struct evbuffer *input = bufferevent_get_input(conn->bev);
+
+	conn->discarded += evbuffer_get_length(input);
+	evbuffer_drain(input, evbuffer_get_length(input));
+	if (conn->discarded > MOST_DISCARD)
+		bufferevent_disable(conn->bev, EV_READ);
+}
+
+static void read_input(struct connection *conn)
+{
+	switch (conn->state) {
+	case CONNECTION_IDLE:
+		set_deadline(conn, LIMIT_SERVER_REQUEST_US);
+		conn->state = CONNECTION_HEAD;
+		read_head(conn);
+		break;
+	case CONNECTION_HEAD:
+		read_head(conn);
+		break;
+	case CONNECTION_BODY:
+		read_body(conn);
+		break;
+	case CONNECTION_BUSY:
+	case CONNECTION_WRITING:
+		conn->server->counts.refused++;
+		connection_free(conn); /* two answers could mix: only the end is left to say */
+		break;
+	case CONNECTION_HANDSHAKE:
+	case CONNECTION_REFUSED:
+		discard(conn);
+		break;
+	}
+}
+
+/* --- what libevent tells */
+
+static void on_input(struct bufferevent *bev UNUSED, void *context)
+{
+	struct connection *conn = context;
+	struct loop *loop = conn->server->loop;
+
+	loop_turn_begin(loop);
+	read_input(conn);
+	loop_turn_end(loop, TURN);
+}
+
+static void go_on_after_answer(struct connection *conn)
+{
+	if (conn->state == CONNECTION_REFUSED) {
+		say_goodbye(conn);
+		shutdown(bufferevent_getfd(conn->bev), SHUT_WR);
+	} else if (conn->state == CONNECTION_WRITING) {
+		release_answer(conn);
+		if (conn->close)
+			connection_free(conn);
+		else
+			enter_idle(conn);
+	}
+}
+
+/* Also called before anything was written. */
+static void on_written(struct bufferevent *bev, void *context)
+{
+	struct connection *conn = context;
+	struct loop *loop = conn->server->loop;
+
+	if (evbuffer_get_length(bufferevent_get_output(bev)) > 0)
+		return;
+	loop_turn_begin(loop);
+	go_on_after_answer(conn);
+	loop_turn_end(loop, TURN);
+}
+
+/* The handshake is over, and OpenSSL has found the client's certificate good. */
+static void welcome(struct connection *conn)
+{
+	struct http_server *server = conn->server;
+
+	if (!server_tls_is_authenticated(conn->ssl)) {
+		server->counts.unauthorized++;
+		connection_free(conn);
+		return;
+	}
+	if (server->counts.authenticated >= LIMIT_SERVER_CLIENTS &&
+	    !push_out(&server->clients, false)) {
+		server->counts.dropped++;
+		connection_free(conn);
+		return;
+	}
+	unlink_connection(conn);
+	conn->authenticated = true;
+	server->counts.authenticated++;
+	enter_idle(conn);
+}
+
+/* A client that has said all it wants to may still wait for its answer. */
+static void on_end(struct connection *conn, bool failed)
+{
+	if (!failed && (conn->state == CONNECTION_BUSY || conn->state == CONNECTION_WRITING)) {
+		conn->close = true;
+		bufferevent_disable(conn->bev, EV_READ);
+		return;
+	}
+	if (conn->state == CONNECTION_HANDSHAKE)
+		conn->server->counts.unauthorized++;
+	connection_free(conn);
+}
+
+static void on_event(struct bufferevent *bev UNUSED, short what, void *context)
+{
+	struct connection *conn = context;
+	struct loop *loop = conn->server->loop;
+
+	loop_turn_begin(loop);
+	if (what & BEV_EVENT_CONNECTED)
+		welcome(conn);
+	else
+		on_end(conn, !(what & BEV_EVENT_EOF));
+	ERR_clear_error();
+	loop_turn_end(loop, TURN);
+}
+
+/* The deadline of the connection's state has passed. */
 static void on_timer(void *context)
 {
 	struct connection *conn = context;
 
-	evhttp_connection_free(conn->evcon); /* calls on_closed() */
-}
-
-/* Once evhttp has put its callbacks on the bufferevent. False when it has given the connection up.
- */
-static bool adopt(struct connection *conn)
-{
-	void *evcon = NULL;
-
-	if (conn->evcon)
-		return true;
-	bufferevent_getcb(conn->bev, NULL, NULL, NULL, &evcon);
-	if (!evcon)
-		return false;
-	conn->evcon = evcon;
-	evhttp_connection_set_closecb(conn->evcon, on_closed, conn);
-	bufferevent_decref(conn->bev);
-	loop_timer_clear(&conn->timer);
-	loop_timer_init(&conn->timer, conn->guard->server->loop, "http-server", on_timer, conn);
-	enter_state(conn, GUARD_READING);
-	return true;
-}
-
-static void give_up(struct connection *conn)
-{
-	struct bufferevent *bev = conn->bev;
-
+	if (conn->state != CONNECTION_IDLE && conn->state != CONNECTION_REFUSED)
+		conn->server->counts.late++;
 	connection_free(conn);
-	bufferevent_decref(bev);
 }
 
-static void on_first_turn(void *context)
+/* --- life */
+
+static struct bufferevent *open_bufferevent(struct http_server *server, int fd, SSL **ret_ssl)
 {
-	if (!adopt(context))
-		give_up(context);
+	struct event_base *base = loop_event_base(server->loop);
+	struct bufferevent *bev;
+
+	*ret_ssl = NULL;
+	if (!server->tls)
+		return bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
+	*ret_ssl = server_tls_begin(server->tls);
+	bev = bufferevent_openssl_socket_new(base, fd, *ret_ssl, BUFFEREVENT_SSL_ACCEPTING,
+					     BEV_OPT_CLOSE_ON_FREE);
+	bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
+	return bev;
 }
 
-static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info, void *context)
+void connection_new(struct http_server *server, int fd)
 {
-	struct connection *conn = context;
+	struct connection *conn = mem_alloc(sizeof(*conn));
+	const int on = 1;
 
-	if (info->n_added == 0 || !adopt(conn))
-		return;
-	if (conn->state == GUARD_IDLE)
-		enter_state(conn, GUARD_READING);
-	if (conn->state == GUARD_READING)
-		read_head(conn, input, info->n_added);
-	else if (conn->state == GUARD_BUSY)
-		refuse(conn, 400);
-	if (conn->state == GUARD_REFUSED)
-		evbuffer_drain(input, evbuffer_get_length(input));
-}
-
-/* The oldest idle connection, else the oldest. */
-static struct connection *least_useful(const struct guard *guard)
-{
-	struct connection *oldest = NULL;
-
-	list_for_each(it, &guard->connections) {
-		struct connection *conn = container_of(it, struct connection, link);
-
-		if (!adopt(conn))
-			continue;
-		if (conn->state == GUARD_IDLE)
-			return conn;
-		oldest = oldest ? oldest : conn;
-	}
-	return oldest;
-}
-
-/* Called by evhttp for each connection it has accepted. */
-static struct bufferevent *new_connection(struct event_base *base, void *context)
-{
-	struct guard *guard = context;
-	struct connection *conn = mem_alloc(sizeof(*conn)), *other;
-	struct loop *loop = guard->server->loop;
-
-	if (guard->count >= LIMIT_SERVER_CONNECTIONS && (other = least_useful(guard)))
-		evhttp_connection_free(other->evcon); /* calls on_closed() */
-	conn->guard = guard;
-	conn->bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
-	buf_init(&conn->head, LIMIT_SERVER_HEADERS + 1);
-	evbuffer_add_cb(bufferevent_get_input(conn->bev), on_input, conn);
-	bufferevent_incref(conn->bev);
-	bufferevent_setwatermark(conn->bev, EV_READ, NEVER_REACHED, 0);
-	loop_timer_init(&conn->timer, loop, "http-server", on_first_turn, conn);
-	loop_defer(&conn->timer);
-	list_append(&guard->connections, &conn->link);
-	guard->count++;
-	return conn->bev;
-}
-
-void guard_init(struct guard *guard, struct http_server *server)
-{
-	guard->server = server;
-	list_init(&guard->connections);
-	evhttp_set_bevcb(server->http, new_connection, guard);
-}
-
-/* evhttp has closed those that were adopted. */
-void guard_clear(struct guard *guard)
-{
-	list_for_each_safe(it, &guard->connections)
-		give_up(container_of(it, struct connection, link));
-}
-
-static struct connection *find(const struct guard *guard, const struct bufferevent *bev)
-{
-	list_for_each(it, &guard->connections) {
-		struct connection *conn = container_of(it, struct connection, link);
-
-		if (conn->bev == bev)
-			return conn;
-	}
-	return NULL;
-}
-
-void guard_complete(struct evhttp_request *request, void *context)
-{
-	struct guard *guard = context;
-	struct evhttp_connection *evcon = evhttp_request_get_connection(request);
-	struct connection *conn = find(guard, evhttp_connection_get_bufferevent(evcon));
-
-	if (!conn || conn->state != GUARD_BUSY)
-		return;
-	enter_state(conn, GUARD_IDLE);
-	list_unlink(&conn->link);
-	list_append(&guard->connections, &conn->link);
+	if (server->n_strangers >= LIMIT_SERVER_CONNECTIONS)
+		push_out(&server->strangers, true);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	conn->server = server;
+	conn->bev = open_bufferevent(server, fd, &conn->ssl);
+	conn->state = conn->ssl ? CONNECTION_HANDSHAKE : CONNECTION_HEAD;
+	buf_init(&conn->head_bytes, LIMIT_SERVER_HEADERS + 1);
+	loop_timer_init(&conn->timer, server->loop, TURN, on_timer, conn);
+	set_deadline(conn, LIMIT_SERVER_REQUEST_US);
+	list_append(&server->strangers, &conn->link);
+	server->n_strangers++;
+	server->counts.connections++;
+	server->counts.accepted++;
+	bufferevent_setcb(conn->bev, on_input, on_written, on_event, conn);
+	bufferevent_enable(conn->bev, EV_READ);
 }

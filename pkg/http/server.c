@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server: a listening socket of our own, evhttp behind the guard, and one handler for all
- * paths. */
+/* The server: its listening socket, which lets in a few connections a turn, and its life. */
+#define _GNU_SOURCE /* accept4() */
 #include "http/server.h"
 
 #include <errno.h>
@@ -11,79 +11,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <event2/buffer.h>
-
 #include "base/limits.h"
 #include "base/mem.h"
 #include "http/server_internal.h"
 
-#define BACKLOG          64  /* connections that one turn may have to accept */
-#define EVHTTP_TIMEOUT_S 600 /* longer than all of the guard's */
-#define ACCEPT_PAUSE_US  (100 * USEC_PER_MSEC)
-#define MAX_HOST         64
-
-/* --- the answer */
-
-static void release_body(const void *data UNUSED, size_t len UNUSED, void *block)
-{
-	mem_free(block);
-}
-
-/* @reply's body moves into evhttp's hands; with HEAD only its length is told. */
-static void send_reply(struct evhttp_request *request, struct http_server_reply *reply)
-{
-	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
-	struct evbuffer *body = evbuffer_new();
-	size_t len = reply->body.len;
-	struct buf length;
-
-	buf_init(&length, 32);
-	buf_printf(&length, "%zu", len);
-	evhttp_add_header(headers, "Content-Type", reply->content_type);
-	evhttp_add_header(headers, "Content-Length", length.data);
-	buf_clear(&length);
-	if (len > 0 && evhttp_request_get_command(request) != EVHTTP_REQ_HEAD) {
-		char *block = buf_take(&reply->body);
-
-		evbuffer_add_reference(body, block, len, release_body, block);
-	}
-	evhttp_send_reply(request, reply->status, NULL, body);
-	evbuffer_free(body);
-}
-
-static void answer(struct http_server *server, struct evhttp_request *request, const char *path)
-{
-	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
-	struct http_server_request asked = {.path = path, .query = evhttp_uri_get_query(uri)};
-	struct http_server_reply reply = {.status = 200,
-					  .content_type = "text/plain; charset=utf-8"};
-
-	buf_init(&reply.body, LIMIT_METRICS_PAGE);
-	server->handle(server->context, &asked, &reply);
-	if (reply.body.overflowed) {
-		buf_clear(&reply.body);
-		reply.status = 500;
-	}
-	send_reply(request, &reply);
-	buf_clear(&reply.body);
-}
-
-static void on_request(struct evhttp_request *request, void *context)
-{
-	struct http_server *server = context;
-	const char *raw = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request));
-	size_t len = 0;
-	char *path = evhttp_uridecode(raw ? raw : "/", 0, &len);
-
-	loop_turn_begin(server->loop);
-	evhttp_request_set_on_complete_cb(request, guard_complete, &server->guard);
-	if (path && strlen(path) == len)
-		answer(server, request, path);
-	else
-		evhttp_send_reply(request, HTTP_BADREQUEST, NULL, NULL);
-	mem_free(path);
-	loop_turn_end(server->loop, "http-server");
-}
+#define BACKLOG          512 /* connections that wait to be accepted */
+#define ACCEPTS_PER_TURN 8
+#define ACCEPT_PAUSE_US  (100 * USEC_PER_MSEC) /* when there are no descriptors */
+/*
+ * When others were pushed out. So each of LIMIT_SERVER_CONNECTIONS has at least 160 ms, whoever
+ * comes at whatever rate.
+ */
+#define FLOOD_PAUSE_US (5 * USEC_PER_MSEC)
+#define MAX_HOST       64
+#define TURN           "http-server"
 
 /* --- the listening socket */
 
@@ -145,7 +86,7 @@ static int bind_socket(const struct sockaddr_storage *address, socklen_t len)
 	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0 &&
 	    (address->ss_family != AF_INET6 ||
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) &&
-	    bind(fd, (const struct sockaddr *)address, len) == 0)
+	    bind(fd, (const struct sockaddr *)address, len) == 0 && listen(fd, BACKLOG) == 0)
 		return fd;
 	saved = errno;
 	close(fd);
@@ -195,78 +136,95 @@ static uint16_t port_of(int fd)
 						       : address.v4.sin_port);
 }
 
-/* libevent hands evhttp's own pointer to the callback below: this is the way from there to the
- * server. */
-static struct list servers = {&servers, &servers};
-
-/* Out of descriptors: the pending connection would wake the loop at once, and again. */
-static void on_accept_failed(struct evconnlistener *listener, void *http)
+/* A connection that waits would wake the loop at once, and again. */
+static void rest(struct http_server *server, int64_t us)
 {
-	list_for_each(it, &servers) {
-		struct http_server *server = container_of(it, struct http_server, link);
-
-		if (server->http != http)
-			continue;
-		evconnlistener_disable(listener);
-		loop_timer_set(&server->accept_again, loop_now(server->loop) + ACCEPT_PAUSE_US);
-	}
+	loop_fd_update(server->listener, 0);
+	loop_timer_set(&server->accept_again, loop_now(server->loop) + us);
 }
 
 static void on_accept_again(void *context)
 {
 	struct http_server *server = context;
 
-	evconnlistener_enable(server->listener);
+	loop_fd_update(server->listener, LOOP_READ);
+}
+
+/* Whether a failed accept() says something about its connection alone. */
+static bool is_passing(int errnum)
+{
+	return errnum == ECONNABORTED || errnum == EINTR || errnum == EPROTO;
+}
+
+static void on_acceptable(void *context, int listening, unsigned int events UNUSED)
+{
+	struct http_server *server = context;
+	uint64_t dropped = server->counts.dropped;
+	int fd;
+
+	for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+		fd = accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0)
+			connection_new(server, fd);
+		else if (errno == EAGAIN)
+			break;
+		else if (!is_passing(errno)) {
+			rest(server, ACCEPT_PAUSE_US);
+			return;
+		}
+	}
+	if (server->counts.dropped != dropped)
+		rest(server, FLOOD_PAUSE_US);
 }
 
 /* --- life */
 
-/* size: a callback and its context are one thing in two parameters */
-int http_server_new(struct loop *loop, const char *address, http_handle_fn handle, void *context,
+int http_server_new(struct loop *loop, const struct http_server_options *options,
 		    struct http_server **ret_server, struct error *err)
 {
-	int fd = open_socket(address, err);
+	struct server_tls *tls = NULL;
+	int fd = open_socket(options->address, err);
 	struct http_server *server;
 
 	if (fd < 0)
 		return -1;
-	server = mem_alloc(sizeof(*server));
-	list_append(&servers, &server->link);
-	server->loop = loop;
-	server->handle = handle;
-	server->context = context;
-	server->http = evhttp_new(loop_event_base(loop));
-	guard_init(&server->guard, server);
-	evhttp_set_gencb(server->http, on_request, server);
-	evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
-	evhttp_set_max_headers_size(server->http, LIMIT_SERVER_HEADERS);
-	evhttp_set_max_body_size(server->http, 0);
-	evhttp_set_timeout(server->http, EVHTTP_TIMEOUT_S);
-	loop_timer_init(&server->accept_again, loop, "http-server", on_accept_again, server);
-	server->listener =
-		evconnlistener_new(loop_event_base(loop), NULL, NULL,
-				   LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, BACKLOG, fd);
-	if (!server->listener || !evhttp_bind_listener(server->http, server->listener)) {
-		error_set(err, ERROR_UNAVAILABLE, "listening on %s failed", address);
-		if (!server->listener)
-			close(fd);
-		http_server_free(server);
+	if (options->tls && server_tls_new(loop, options, &tls, err) < 0) {
+		close(fd);
 		return -1;
 	}
-	evconnlistener_set_error_cb(server->listener, on_accept_failed);
+	server = mem_alloc(sizeof(*server));
+	server->loop = loop;
+	server->fd = fd;
 	server->port = port_of(fd);
+	server->handle = options->handle;
+	server->context = options->context;
+	server->max_body = options->max_body;
+	server->tls = tls;
+	list_init(&server->strangers);
+	list_init(&server->clients);
+	loop_timer_init(&server->accept_again, loop, TURN, on_accept_again, server);
+	server->listener = loop_fd_new(loop, TURN, fd, on_acceptable, server);
+	loop_fd_update(server->listener, LOOP_READ);
 	*ret_server = server;
 	return 0;
+}
+
+static void free_connections(struct list *connections)
+{
+	list_for_each_safe(it, connections)
+		connection_free(container_of(it, struct connection, link));
 }
 
 void http_server_free(struct http_server *server)
 {
 	if (!server)
 		return;
-	list_unlink(&server->link);
 	loop_timer_clear(&server->accept_again);
-	evhttp_free(server->http);
-	guard_clear(&server->guard);
+	loop_fd_free(server->listener);
+	close(server->fd);
+	free_connections(&server->strangers);
+	free_connections(&server->clients);
+	server_tls_free(server->tls);
 	mem_free(server);
 }
 
@@ -275,7 +233,7 @@ uint16_t http_server_port(const struct http_server *server)
 	return server->port;
 }
 
-size_t http_server_connections(const struct http_server *server)
+struct http_server_counts http_server_counts(const struct http_server *server)
 {
-	return server->guard.count;
+	return server->counts;
 }

@@ -3,47 +3,84 @@
 #define GPUQOS_HTTP_SERVER_INTERNAL_H
 
 #include <event2/bufferevent.h>
-#include <event2/event.h>
-#include <event2/http.h>
-#include <event2/listener.h>
+#include <openssl/ssl.h>
 
 #include "base/list.h"
+#include "http/guard.h"
 #include "http/server.h"
 
-/* What the server and its guard share. */
+/* What the files of the server share. */
 
-/* The state of a connection, as the guard sees it. */
-enum guard_state {
-	GUARD_READING, /* the head of a request, from the accept or its first byte on */
-	GUARD_BUSY,    /* evhttp has the request and its answer is not written yet */
-	GUARD_IDLE,    /* between two requests */
-	GUARD_REFUSED, /* was told why, and is read to its end so that it can read it */
-};
-
-struct guard {
-	struct http_server *server;
-	struct list connections; /* oldest change to idle, or accept, first */
-	size_t count;
-};
+struct server_tls;
 
 struct http_server {
-	struct list link;
 	struct loop *loop;
-	struct evhttp *http;
-	struct evconnlistener *listener; /* owned by http */
+	int fd; /* that listens, or -1 */
+	struct loop_fd *listener;
 	struct loop_timer accept_again;
 	uint16_t port;
 	http_handle_fn handle;
 	void *context;
-	struct guard guard;
+	size_t max_body;
+	struct server_tls *tls; /* NULL without TLS */
+	/* Of connections; the oldest accept, or change to idle, first. */
+	struct list strangers; /* without TLS, or before the end of the handshake */
+	struct list clients;
+	size_t n_strangers;
+	size_t bodies, answers; /* bytes of requests that are read, of answers that are written */
+	struct http_server_counts counts;
 };
 
-/* Puts the guard before all connections of server->http. */
-void guard_init(struct guard *guard, struct http_server *server);
-/* After evhttp_free(). */
-void guard_clear(struct guard *guard);
-/* The answer to @request is written: its connection is idle. For
- * evhttp_request_set_on_complete_cb(). */
-void guard_complete(struct evhttp_request *request, void *context);
+enum connection_state {
+	CONNECTION_HANDSHAKE,
+	CONNECTION_HEAD,    /* from the accept or the first byte of a request on */
+	CONNECTION_BODY,    /* the head is whole and good */
+	CONNECTION_BUSY,    /* the handler has the request, or who makes its answer later */
+	CONNECTION_WRITING, /* the answer is queued */
+	CONNECTION_IDLE,    /* between two requests */
+	CONNECTION_REFUSED, /* was told why, and is read on a little so that it can read it */
+};
+
+struct connection {
+	struct list link;
+	struct http_server *server;
+	struct bufferevent *bev;
+	SSL *ssl; /* of bev, NULL without TLS */
+	enum connection_state state;
+	bool authenticated;
+	struct loop_timer timer;
+	struct buf head_bytes, body;
+	struct guard_head head;   /* borrowed from head_bytes */
+	struct http_later *later; /* NULL, or who has the request */
+	size_t body_room;         /* its part of server->bodies */
+	size_t answer_length;     /* its part of server->answers */
+	size_t discarded;         /* bytes read since it was refused */
+	bool close;               /* after the answer */
+};
+
+/* connection.c: takes @fd. May push out another connection. */
+void connection_new(struct http_server *server, int fd);
+void connection_free(struct connection *conn);
+/* Its answer is queued: it has that long to read it. */
+void connection_writing(struct connection *conn);
+/* In a turn of its own. */
+void connection_close_soon(struct connection *conn);
+/* From now on the answer is made in a later turn. */
+void connection_wait(struct connection *conn);
+
+/* server_answer.c: a whole request to the handler, and what it says to the connection. */
+void answer_request(struct connection *conn);
+void answer_refusal(struct connection *conn, int status);
+/* The connection has gone. */
+void answer_forget(struct http_later *later);
+
+/* server_tls.c */
+int server_tls_new(struct loop *loop, const struct http_server_options *options,
+		   struct server_tls **ret_tls, struct error *err);
+void server_tls_free(struct server_tls *tls);
+/* A new handshake with what was read last; owned by the caller. */
+SSL *server_tls_begin(struct server_tls *tls);
+/* Whether the handshake of @ssl, which is over, has shown a good certificate. */
+bool server_tls_is_authenticated(SSL *ssl);
 
 #endif

@@ -103,7 +103,10 @@ static int serve(struct process *process, const char *address, http_handle_fn ha
 {
 	if (strcmp(address, "0") == 0)
 		return 0;
-	return http_server_new(process->loop, address, handle, process, ret_server, err);
+	return http_server_new(process->loop,
+			       &(struct http_server_options){
+				       .address = address, .handle = handle, .context = process},
+			       ret_server, err);
 }
 
 static void make_identity(struct process *process)

@@ -48,26 +48,96 @@ static const struct head heads[] = {
 	{405, "get / HTTP/1.1\r\n\r\n"},
 	{413, "GET / HTTP/1.1\r\ncontent-length: 5\r\n\r\n"},
 	{413, "GET / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n"},
+	{417, "GET / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n"},
 	{501, "GET / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"},
 	{501, "GET / HTTP/1.1\r\nContent-Length: 0\r\nTransfer-Encoding: identity\r\n\r\n"},
 	{505, "GET / HTTP/2.0\r\n\r\n"},
 	{505, "GET / HTTP/1.1x\r\n\r\n"},
 };
 
+/* For a server without bodies. */
+static int check(struct str bytes)
+{
+	struct guard_head head;
+
+	return guard_read_head(bytes, 0, &head);
+}
+
 static void heads_are_read_strictly(void **state UNUSED)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
-		if (guard_check_head(str_from(heads[i].text)) != heads[i].status)
+		if (check(str_from(heads[i].text)) != heads[i].status)
+			fail_msg("%d instead of %d for \"%s\"", check(str_from(heads[i].text)),
+				 heads[i].status, heads[i].text);
+}
+
+#define MAX_BODY 1000
+
+/* For a server that takes bodies of at most MAX_BODY bytes. */
+static const struct head posts[] = {
+	{0, "POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n"},
+	{0, "POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n"},
+	{0, "GET / HTTP/1.1\r\n\r\n"},
+	{400, "POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n"},
+	{400, "POST / HTTP/1.1\r\nContent-Length: 5,5\r\n\r\n"},
+	{400, "POST / HTTP/1.1\r\nContent-Length: 0x5\r\n\r\n"},
+	{400, "POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n"},
+	{400, "POST / HTTP/1.1\r\nContent-Length:\r\n\r\n"},
+	{405, "PUT / HTTP/1.1\r\nContent-Length: 5\r\n\r\n"},
+	{411, "POST / HTTP/1.1\r\n\r\n"},
+	{413, "POST / HTTP/1.1\r\nContent-Length: 1001\r\n\r\n"},
+	{413, "POST / HTTP/1.1\r\nContent-Length: 314572800\r\n\r\n"},
+	{413, "POST / HTTP/1.1\r\nContent-Length: 18446744073709551616\r\n\r\n"},
+	{413, "GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\n"},
+	{417, "POST / HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"},
+	{501, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"},
+	{501, "POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"},
+};
+
+static void bodies_have_one_length_within_the_limit(void **state UNUSED)
+{
+	struct guard_head head;
+
+	for (size_t i = 0; i < ARRAY_SIZE(posts); i++)
+		if (guard_read_head(str_from(posts[i].text), MAX_BODY, &head) != posts[i].status)
 			fail_msg("%d instead of %d for \"%s\"",
-				 guard_check_head(str_from(heads[i].text)), heads[i].status,
-				 heads[i].text);
+				 guard_read_head(str_from(posts[i].text), MAX_BODY, &head),
+				 posts[i].status, posts[i].text);
+}
+
+static void assert_text(struct str text, const char *expected)
+{
+	assert_true(str_equal(text, str_from(expected)));
+}
+
+static void what_a_head_says_is_kept(void **state UNUSED)
+{
+	struct guard_head head;
+
+	assert_int_equal(guard_read_head(STR("POST /a?b?c HTTP/1.1\r\nContent-Length: 12\r\n\r\n"),
+					 MAX_BODY, &head),
+			 0);
+	assert_int_equal(head.method, HTTP_SERVER_POST);
+	assert_text(head.path, "/a");
+	assert_text(head.query, "b?c");
+	assert_int_equal(head.body_length, 12);
+	assert_false(head.close);
+	assert_int_equal(guard_read_head(STR("HEAD /a HTTP/1.0\r\n\r\n"), MAX_BODY, &head), 0);
+	assert_int_equal(head.method, HTTP_SERVER_HEAD);
+	assert_null(head.query.data);
+	assert_int_equal(head.body_length, 0);
+	assert_true(head.close);
+	assert_int_equal(guard_read_head(STR("GET / HTTP/1.1\r\nConnection: a, Close\r\n\r\n"),
+					 MAX_BODY, &head),
+			 0);
+	assert_true(head.close);
 }
 
 static void a_zero_byte_is_no_text(void **state UNUSED)
 {
-	assert_int_equal(guard_check_head(STR("GET /\0 HTTP/1.1\r\n\r\n")), 400);
-	assert_int_equal(guard_check_head(STR("GET / HTTP/1.1\r\nA\0: b\r\n\r\n")), 400);
-	assert_int_equal(guard_check_head(STR("GET / HTTP/1.1\r\nA: \0\r\n\r\n")), 400);
+	assert_int_equal(check(STR("GET /\0 HTTP/1.1\r\n\r\n")), 400);
+	assert_int_equal(check(STR("GET / HTTP/1.1\r\nA\0: b\r\n\r\n")), 400);
+	assert_int_equal(check(STR("GET / HTTP/1.1\r\nA: \0\r\n\r\n")), 400);
 }
 
 static void a_head_ends_at_its_empty_line(void **state UNUSED)
@@ -85,6 +155,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(heads_are_read_strictly),
+		cmocka_unit_test(bodies_have_one_length_within_the_limit),
+		cmocka_unit_test(what_a_head_says_is_kept),
 		cmocka_unit_test(a_zero_byte_is_no_text),
 		cmocka_unit_test(a_head_ends_at_its_empty_line),
 	};
