@@ -41,8 +41,11 @@ static const struct flag rows[] = {
 	}
 	SWITCH("print", flag_set_bool, flags.print,
 	       "draw how the machine is wired, and end; needs no cluster"),
-	FLAG("hwloc-xml", "FILE", flag_set_text, flags.hwloc_xml,
+	FLAG("hwloc-xml", "FILE", flag_set_text, flags.sources.hwloc_xml,
 	     "of the machine that lstopo exported, in place of this"),
+	FLAG("nvml", "LIBRARY", flag_set_text, flags.sources.nvml,
+	     "NVIDIA's management library (default: libnvidia-ml.so.1, where there is one)"),
+	FLAG("sysfs", "DIR", flag_set_text, flags.sources.sysfs, "in place of /sys"),
 	SWITCH("json", flag_set_bool, flags.json, "print what is published, in place of a picture"),
 	SWITCH("ascii", flag_set_bool, flags.ascii, "draw without UTF-8"),
 	FLAG("node-name", "NAME", flag_set_text, flags.node_name,

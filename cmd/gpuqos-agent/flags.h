@@ -5,12 +5,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "agent/sources.h"
 #include "base/error.h"
 #include "runtime/process.h"
 
 /* The command line of gpuqos-agent. Texts are borrowed from argv, the environment, or static. */
 struct flags {
-	const char *hwloc_xml; /* NULL: this machine */
+	struct sources_options sources;
 	/* With --print */
 	bool print, json, ascii;
 	/* Without */

@@ -31,6 +31,31 @@ static void write_json(const struct layout *layout, struct buf *out)
 	buf_add_char(out, '\n');
 }
 
+static void say(const struct error *err)
+{
+	fprintf(stderr, "gpuqos-agent: %s\n", err->message);
+}
+
+/* A library that was named must work; of one that was found it is said that it does not. */
+static int look(const struct flags *flags, struct arena *arena, struct layout *ret_layout,
+		struct error *err)
+{
+	CLEANUP(sources_free) struct sources *sources = sources_new(&flags->sources);
+	struct sources_view view;
+
+	if (sources_read(sources, arena, &view, err) < 0)
+		return -1;
+	if (view.nvml_error.kind != ERROR_NONE && flags->sources.nvml) {
+		*err = view.nvml_error;
+		return -1;
+	}
+	if (view.nvml_error.kind != ERROR_NONE)
+		say(&view.nvml_error);
+	*ret_layout = view.layout;
+	ret_layout->writer = STR(WRITER);
+	return 0;
+}
+
 static int print(const struct flags *flags, struct error *err)
 {
 	CLEANUP(arena_clear) struct arena arena;
@@ -39,9 +64,8 @@ static int print(const struct flags *flags, struct error *err)
 
 	arena_init(&arena, SURVEY_MEMORY);
 	buf_init(&out, flags->json ? LIMIT_LAYOUT + 1 : PICTURE_MAX);
-	if (survey_take(flags->hwloc_xml, &arena, &layout, err) < 0)
+	if (look(flags, &arena, &layout, err) < 0)
 		return -1;
-	layout.writer = STR(WRITER);
 	if (flags->json)
 		write_json(&layout, &out);
 	else
@@ -90,7 +114,7 @@ static int make_agent(struct program *program, struct error *err)
 				 .node = str_from(flags->node_name),
 				 .namespace = lease_namespace(program),
 				 .writer = WRITER,
-				 .hwloc_xml = flags->hwloc_xml,
+				 .sources = flags->sources,
 				 .kubelet_address = flags->kubelet_address,
 				 .kubelet_ca_file = flags->kubelet_ca_file,
 				 .kubelet_server_name = server_name,
@@ -137,7 +161,7 @@ int main(int argc, char **argv)
 	int r = 0;
 
 	if (flags_parse(argc, argv, &program.flags, &outcome, &err) < 0) {
-		fprintf(stderr, "gpuqos-agent: %s\n", err.message);
+		say(&err);
 		return 2;
 	}
 	switch (outcome) {
@@ -155,6 +179,6 @@ int main(int argc, char **argv)
 		break;
 	}
 	if (r < 0)
-		fprintf(stderr, "gpuqos-agent: %s\n", err.message);
+		say(&err);
 	return r < 0;
 }

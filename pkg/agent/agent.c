@@ -32,9 +32,9 @@ struct agent {
 	char *uid;              /* of the Node; NULL: none */
 	bool writing;           /* it is an apply */
 	bool has_machine, kubelet_settled;
-	struct layout machine;                    /* as the survey told; borrowed from it */
-	struct layout layout;                     /* with what is not the machine's to know */
-	enum error_kind failing, kubelet_failing; /* NONE while all is well */
+	struct layout machine; /* as the survey told; borrowed from it */
+	struct layout layout;  /* with what is not the machine's to know */
+	enum error_kind failing, kubelet_failing, nvml_failing; /* NONE while all is well */
 	bool machine_failing;
 	struct metric_family *writes, *refused, *kubelet_asked, *machine_read;
 };
@@ -60,18 +60,30 @@ static void count_outcome(struct metric_family *family, bool ok)
 	metric_add(family, (const char *const[]){ok ? "ok" : "failed"}, 1);
 }
 
-static void on_layout(void *context, const struct layout *layout, const struct error *err)
+/* Said once for as long as it lasts. */
+static void judge_nvml(struct agent *agent, const struct error *err)
+{
+	if (err->kind != ERROR_NONE && err->kind != agent->nvml_failing)
+		log_warning(
+			agent->options.log,
+			"NVML was not read: health of NVIDIA's cards is unknown, will try again",
+			LOG_CSTR("error", err->message));
+	agent->nvml_failing = err->kind;
+}
+
+static void on_view(void *context, const struct sources_view *view, const struct error *err)
 {
 	struct agent *agent = context;
 
-	count_outcome(agent->machine_read, layout != NULL);
-	if (!layout && !agent->machine_failing)
+	count_outcome(agent->machine_read, view != NULL);
+	if (!view && !agent->machine_failing)
 		log_error(agent->options.log, "the machine cannot be read, will try again",
 			  LOG_CSTR("error", err->message));
-	agent->machine_failing = !layout;
-	if (!layout)
+	agent->machine_failing = !view;
+	if (!view)
 		return;
-	agent->machine = *layout;
+	judge_nvml(agent, &view->nvml_error);
+	agent->machine = view->layout;
 	agent->has_machine = true;
 	refresh(agent);
 }
@@ -352,7 +364,7 @@ int agent_new(struct kube_client *client, const struct agent_options *options,
 	random_init(&seeds, options->seed);
 	agent->survey = survey_new(
 		agent->loop,
-		&(struct survey_options){options->hwloc_xml, options->resync_us, on_layout, agent});
+		&(struct survey_options){options->sources, options->resync_us, on_view, agent});
 	make_kubelet(agent, random_u64(&seeds));
 	agent->lease = agent_lease_new(client, &(struct agent_lease_options){
 						       .namespace = options->namespace,

@@ -2,6 +2,7 @@
 #ifndef GPUQOS_AGENT_AGENT_H
 #define GPUQOS_AGENT_AGENT_H
 
+#include "agent/sources.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "kube/client.h"
@@ -15,10 +16,10 @@
 struct agent;
 
 struct agent_options {
-	struct str node;             /* the Node's name */
-	struct str namespace;        /* of the Lease */
-	const char *writer;          /* "gpuqos-agent/0.2.0" */
-	const char *hwloc_xml;       /* as of machine_read() */
+	struct str node;      /* the Node's name */
+	struct str namespace; /* of the Lease */
+	const char *writer;   /* "gpuqos-agent/0.2.0" */
+	struct sources_options sources;
 	const char *kubelet_address; /* "host:port"; NULL: as the Node says; "0": not asked */
 	const char *kubelet_ca_file, *kubelet_server_name; /* NULL: see agent/kubelet.h; the node's
 							      name */

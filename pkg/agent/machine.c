@@ -64,8 +64,18 @@ static int topology_load(const char *hwloc_xml, hwloc_topology_t topology, struc
 	return 0;
 }
 
+static uint64_t cards_of(const struct reading *reading, unsigned int vendor)
+{
+	uint64_t cards = 0;
+
+	for (size_t i = 0; i < reading->layout.n_gpus; i++)
+		if (gpu_vendor(reading->gpus[i]) == vendor)
+			cards |= UINT64_C(1) << i;
+	return cards;
+}
+
 int machine_read(const char *hwloc_xml, struct arena *arena, struct layout *ret_layout,
-		 struct error *err)
+		 uint64_t *ret_nvidia, struct error *err)
 {
 	CLEANUP(topology_free) hwloc_topology_t topology = NULL;
 	struct reading reading = {.arena = arena};
@@ -80,5 +90,7 @@ int machine_read(const char *hwloc_xml, struct arena *arena, struct layout *ret_
 	    reading_links(&reading, err) < 0)
 		return error_wrap(err, "%s", hwloc_xml ? hwloc_xml : "this machine");
 	*ret_layout = reading.layout;
+	if (ret_nvidia)
+		*ret_nvidia = cards_of(&reading, VENDOR_NVIDIA);
 	return 0;
 }

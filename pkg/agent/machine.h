@@ -21,11 +21,12 @@
 /*
  * @hwloc_xml: a file that hwloc 2.x exported (lstopo machine.xml), of whichever machine; NULL: this
  * machine. Everything in @ret_layout is borrowed from @arena. NUMA nodes are in order of number,
- * GPUs in order of PCI address. Errors: SYSTEM, what hwloc cannot read; LIMIT, more of anything
- * than limits.h allows.
+ * GPUs in order of PCI address. Which of them are NVIDIA's is in @ret_nvidia, a bit for each index,
+ * where it is not NULL. Errors: SYSTEM, what hwloc cannot read; LIMIT, more of anything than
+ * limits.h allows.
  */
 int machine_read(const char *hwloc_xml, struct arena *arena, struct layout *ret_layout,
-		 struct error *err);
+		 uint64_t *ret_nvidia, struct error *err);
 
 /*
  * What hwloc is told by the environment. machine_read() says it too; who calls that in another

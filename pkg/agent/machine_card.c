@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "agent/product.h"
 #include "internal.h"
 
 #define CLASS_VGA         0x0300
@@ -93,39 +94,6 @@ static int64_t memory_of(hwloc_obj_t told, const struct library *library)
 	return AMOUNT_UNKNOWN;
 }
 
-static bool is_label_char(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       c == '-' || c == '_' || c == '.';
-}
-
-/*
- * The model as the node's label has it: words joined, what a label cannot hold left out; by "-"
- * (GPU feature discovery) or "_" (AMD's node labeller). Too long for a label is not known.
- */
-static struct str product_of(struct arena *arena, struct str model, char between)
-{
-	char text[LIMIT_LABEL_VALUE + 1];
-	size_t len = 0;
-	bool gap = false;
-	const char *copy;
-
-	for (size_t i = 0; i < model.len; i++) {
-		if (!is_label_char(model.data[i])) {
-			gap = gap || model.data[i] == ' ';
-			continue;
-		}
-		if (len + 2 > LIMIT_LABEL_VALUE)
-			return STR_NONE;
-		if (gap && len > 0)
-			text[len++] = between;
-		text[len++] = model.data[i];
-		gap = false;
-	}
-	copy = arena_strndup(arena, text, len);
-	return copy ? (struct str){copy, len} : STR_NONE;
-}
-
 static struct str uuid_of(struct arena *arena, struct str uuid)
 {
 	const char *copy =
@@ -152,8 +120,8 @@ void gpu_describe(struct reading *reading, const struct hwloc_obj *device, struc
 		if (str_empty(gpu->uuid))
 			gpu->uuid = uuid_of(reading->arena, text_of(told, library->uuid));
 		if (str_empty(gpu->product))
-			gpu->product =
-				product_of(reading->arena, text_of(told, library->model), between);
+			gpu->product = product_label(reading->arena, text_of(told, library->model),
+						     between);
 		if (gpu->memory == AMOUNT_UNKNOWN)
 			gpu->memory = memory_of(told, library);
 	}

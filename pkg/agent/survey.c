@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A look owns its arena and outlives its survey where it must: the job thread sees nothing else.
- * The last good one is kept, since what was read is borrowed from it.
+ * The last good one is kept, since what was read is borrowed from it. The sources are the look's
+ * while it is under way, and the survey's else.
  *
  * hwloc builds and tears down some hundred kilobytes each time, in the heap of the job thread; what
  * malloc keeps of that for the next time is given back, since that is a minute away.
@@ -9,7 +10,6 @@
 #include "agent/survey.h"
 
 #include <malloc.h>
-#include <string.h>
 
 #include "agent/machine.h"
 #include "base/clock.h"
@@ -17,9 +17,9 @@
 
 struct look {
 	struct survey *survey; /* NULL: gone meanwhile */
-	char *hwloc_xml;
+	struct sources *sources;
 	struct arena arena;
-	struct layout layout;
+	struct sources_view view;
 	struct error err;
 	bool good;
 };
@@ -28,6 +28,7 @@ struct survey {
 	struct loop *loop;
 	struct survey_options options;
 	struct loop_timer timer;
+	struct sources *sources;
 	struct look *running, *last; /* NULL: none */
 	int64_t read_us, ended_us;
 };
@@ -37,21 +38,15 @@ static void look_free(struct look *look)
 	if (!look)
 		return;
 	arena_clear(&look->arena);
-	mem_free(look->hwloc_xml);
+	sources_free(look->sources);
 	mem_free(look);
-}
-
-int survey_take(const char *hwloc_xml, struct arena *arena, struct layout *ret_layout,
-		struct error *err)
-{
-	return machine_read(hwloc_xml, arena, ret_layout, err);
 }
 
 static void look_work(void *data)
 {
 	struct look *look = data;
 
-	look->good = survey_take(look->hwloc_xml, &look->arena, &look->layout, &look->err) == 0;
+	look->good = sources_read(look->sources, &look->arena, &look->view, &look->err) == 0;
 #ifdef __GLIBC__
 	malloc_trim(0);
 #endif
@@ -63,7 +58,7 @@ static void keep(struct survey *survey, struct look *look)
 
 	survey->last = look;
 	survey->read_us = loop_now(survey->loop);
-	survey->options.on_layout(survey->options.context, &look->layout, NULL);
+	survey->options.on_view(survey->options.context, &look->view, NULL);
 	look_free(before);
 }
 
@@ -78,13 +73,14 @@ static void look_done(void *data, bool cancelled)
 		look_free(look);
 		return;
 	}
+	survey->sources = TAKE(look->sources);
 	survey->running = NULL;
 	survey->ended_us = loop_now(survey->loop);
 	loop_timer_set(&survey->timer, loop_now(survey->loop) + survey->options.every_us);
 	if (look->good) {
 		keep(survey, look);
 	} else {
-		survey->options.on_layout(survey->options.context, NULL, &look->err);
+		survey->options.on_view(survey->options.context, NULL, &look->err);
 		look_free(look);
 	}
 }
@@ -95,8 +91,7 @@ static void look_at_machine(void *context)
 	struct look *look = mem_alloc(sizeof(*look));
 
 	look->survey = survey;
-	if (survey->options.hwloc_xml)
-		look->hwloc_xml = mem_strdup(survey->options.hwloc_xml);
+	look->sources = TAKE(survey->sources);
 	arena_init(&look->arena, SURVEY_MEMORY);
 	survey->running = look;
 	loop_job(survey->loop, "survey", look_work, look_done, look);
@@ -109,6 +104,7 @@ struct survey *survey_new(struct loop *loop, const struct survey_options *option
 	machine_prepare();
 	survey->loop = loop;
 	survey->options = *options;
+	survey->sources = sources_new(&options->sources);
 	survey->read_us = TIME_NEVER;
 	survey->ended_us = loop_now(loop);
 	loop_timer_init(&survey->timer, loop, "survey timer", look_at_machine, survey);
@@ -128,6 +124,7 @@ void survey_free(struct survey *survey)
 		survey->running->survey = NULL;
 	loop_timer_clear(&survey->timer);
 	look_free(survey->last);
+	sources_free(survey->sources);
 	mem_free(survey);
 }
 

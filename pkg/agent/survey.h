@@ -4,10 +4,8 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
-#include "base/error.h"
+#include "agent/sources.h"
 #include "loop/loop.h"
-#include "model/layout.h"
 
 /*
  * Looks at the machine now and then, in the loop's job thread: hwloc reads some hundred files of
@@ -16,23 +14,16 @@
 struct survey;
 
 struct survey_options {
-	const char *hwloc_xml; /* as of machine_read(); borrowed for life */
+	struct sources_options sources;
 	int64_t every_us;
 	/* The machine as it was just seen, borrowed until the next call; NULL with @err: it could
-	 * not be read, and the layout before still stands. */
-	void (*on_layout)(void *context, const struct layout *layout, const struct error *err);
+	 * not be read, and the view before still stands. */
+	void (*on_view)(void *context, const struct sources_view *view, const struct error *err);
 	void *context;
 };
 
 /* A layout's memory, in an arena or while it is written; what a machine takes is a tenth of it. */
 #define SURVEY_MEMORY (4 * 1024 * 1024)
-
-/*
- * All that is to be known of the machine itself: machine_read(), and whatever else knows about its
- * cards. Blocks. Everything in @ret_layout is borrowed from @arena; errors as of machine_read().
- */
-int survey_take(const char *hwloc_xml, struct arena *arena, struct layout *ret_layout,
-		struct error *err);
 
 struct survey *survey_new(struct loop *loop, const struct survey_options *options);
 void survey_start(struct survey *survey); /* the first look, at once */

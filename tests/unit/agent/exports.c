@@ -28,7 +28,7 @@ void export_read(const char *name, struct arena *arena, struct layout *ret_layou
 	struct error err = {0};
 
 	snprintf(path, sizeof(path), FOLDER "%s.xml", name);
-	if (machine_read(path, arena, ret_layout, &err) < 0)
+	if (machine_read(path, arena, ret_layout, NULL, &err) < 0)
 		fail_msg("%s", err.message);
 }
 
@@ -42,7 +42,7 @@ int export_read_text(struct str text, struct arena *arena, struct layout *ret_la
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text.data, text.len), text.len);
 	close(fd);
-	result = machine_read(path, arena, ret_layout, err);
+	result = machine_read(path, arena, ret_layout, NULL, err);
 	unlink(path);
 	return result;
 }

@@ -348,7 +348,8 @@ static void what_is_no_export_is_refused(void **state)
 		"<topology version=\"2.0\"><object type=\"Machine\"></object></topology>"};
 
 	place->layout.n_gpus = 77;
-	assert_int_equal(machine_read("/nonexistent.xml", &place->arena, &place->layout, &err), -1);
+	assert_int_equal(
+		machine_read("/nonexistent.xml", &place->arena, &place->layout, NULL, &err), -1);
 	assert_int_equal(err.kind, ERROR_SYSTEM);
 	assert_string_equal(err.message, "/nonexistent.xml: No such file or directory");
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -370,7 +371,8 @@ static void a_small_arena_is_a_limit(void **state UNUSED)
 		int result;
 
 		arena_init(&arena, limit);
-		result = machine_read("tests/data/topology/power8-p100.xml", &arena, &layout, &err);
+		result = machine_read("tests/data/topology/power8-p100.xml", &arena, &layout, NULL,
+				      &err);
 		arena_clear(&arena);
 		if (result == 0)
 			return;
