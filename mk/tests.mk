@@ -5,6 +5,8 @@
 #   tests/fuzz/fuzz_*.c         libFuzzer (V=fuzz), corpus in tests/fuzz/corpus/<name>/
 #   tests/{integration,e2e,bench,tools}/*.c   helper programs of the Python suites, linked with what they include
 #   tests/lib/*.c, tests/unit/<pkg>/other.c   shared by the tests, as an archive each
+#   tests/nvml/*.c              libraries that speak NVML's ABI: libnvml_test.so, and libnvml_old.so
+#                               without what recent.c holds; one build serves all variants
 #   tests/lib/fake_<pkg>.c      stands in for that package in unit tests of all others
 
 FAKE_SOURCES     := $(sort $(wildcard tests/lib/fake_*.c))
@@ -51,6 +53,17 @@ $(TEST_LIB) $(FAKE_ARCHIVES) $(HELPER_ARCHIVES):
 	@rm -f $@
 	$(Q)$(AR) rcsD $@ $^
 
+# --- NVML's stand-ins. Without sanitizers: programs with and without them load the same.
+NVML_SOURCES := $(sort $(wildcard tests/nvml/*.c))
+NVML_HEADERS := $(wildcard tests/nvml/*.h) pkg/agent/nvml_abi.h
+NVML_LIBRARIES := build/nvml/libnvml_test.so build/nvml/libnvml_old.so
+build/nvml/libnvml_test.so: $(NVML_SOURCES) $(NVML_HEADERS)
+build/nvml/libnvml_old.so: $(filter-out tests/nvml/recent.c,$(NVML_SOURCES)) $(NVML_HEADERS)
+$(NVML_LIBRARIES):
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(PROBED) $(if $(filter 1,$(WERROR)),-Werror) -O1 -g -fPIC -shared -Ipkg -o $@ $(filter %.c,$^)
+
 # --- linking
 unit-package = $(word 3,$(subst /, ,$1))
 $(foreach s,$(UNIT_SOURCES),$(eval $(call link-rules,$(call test-program,$s),$(call object,$s) \
@@ -75,11 +88,11 @@ endif
 
 # --- build targets, for any variant
 .PHONY: unit-tests fuzzers tools
-unit-tests: $(UNIT_TESTS) $(PROP_TESTS)
+unit-tests: $(UNIT_TESTS) $(PROP_TESTS) $(NVML_LIBRARIES)
 	@:
 fuzzers: $(FUZZERS)
 	@:
-tools: $(TOOLS)
+tools: $(TOOLS) $(NVML_LIBRARIES)
 	@:
 
 ifneq ($(filter unit-tests,$(BUILDING)),)
@@ -105,7 +118,7 @@ unit-paths   = $(patsubst %.c,$1/%,$(UNIT_SOURCES) $(PROP_SOURCES))
 fuzz-paths   = $(patsubst %.c,$(FUZZ)/%,$(FUZZ_SOURCES))
 # Python suites find the programs here: release binaries, and the same with sanitizers plus helper programs.
 SUITE_ENV    = PATH="$$PATH:/usr/sbin" GPUQOS_BIN=$(CURDIR)/build/bin GPUQOS_ASAN_BIN=$(CURDIR)/$(ASAN)/bin \
-	GPUQOS_TOOLS=$(CURDIR)/$(ASAN)/tests
+	GPUQOS_TOOLS=$(CURDIR)/$(ASAN)/tests GPUQOS_NVML=$(CURDIR)/build/nvml
 have-suite   = $(if $(wildcard tests/$1/test_*.py tests/$1/*_test.py),tests/$1)
 
 build-release  = +@$(sub-make) V=release all

@@ -388,7 +388,7 @@ static void this_machine_has_a_cpu(void **state)
 	struct error err = {0};
 	uint32_t n_cpus = 0;
 
-	if (machine_read(NULL, &place->arena, &place->layout, &err) < 0)
+	if (machine_read(NULL, &place->arena, &place->layout, NULL, &err) < 0)
 		fail_msg("%s", err.message);
 	for (size_t i = 0; i < place->layout.n_numas; i++)
 		n_cpus += place->layout.numas[i].n_cpus;
