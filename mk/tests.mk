@@ -55,7 +55,7 @@ $(TEST_LIB) $(FAKE_ARCHIVES) $(HELPER_ARCHIVES):
 
 # --- NVML's stand-ins. Without sanitizers: programs with and without them load the same.
 NVML_SOURCES := $(sort $(wildcard tests/nvml/*.c))
-NVML_HEADERS := $(wildcard tests/nvml/*.h) pkg/agent/nvml_abi.h
+NVML_HEADERS := $(wildcard tests/nvml/*.h) pkg/agent/nvml_abi.h pkg/agent/nvml_calls.h
 NVML_LIBRARIES := build/nvml/libnvml_test.so build/nvml/libnvml_old.so
 build/nvml/libnvml_test.so: $(NVML_SOURCES) $(NVML_HEADERS)
 build/nvml/libnvml_old.so: $(filter-out tests/nvml/recent.c,$(NVML_SOURCES)) $(NVML_HEADERS)

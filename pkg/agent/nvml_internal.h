@@ -3,7 +3,7 @@
 #define GPUQOS_AGENT_NVML_INTERNAL_H
 
 #include "agent/nvml.h"
-#include "agent/nvml_abi.h"
+#include "agent/nvml_calls.h"
 
 /* A card that the library has shown since it was loaded. */
 struct known_card {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "agent/nvml_abi.h"
+#include "agent/nvml_calls.h"
 
 /*
  * A library that speaks the ABI of NVIDIA's, about cards that a file describes: the one that the
