@@ -1,0 +1,140 @@
+"""The kube-scheduler of config/scheduler as a child process of a test, and its certificates.
+
+    certs = make_certificates(tmp_path / "certs")         # by hack/extender-certs, good for 127.0.0.1
+    scheduler = Scheduler(cluster, tmp_path / "s", extender=f"https://127.0.0.1:{port}", certs=certs).start()
+    scheduler.metrics()
+    scheduler.stop()
+
+The program is the one that the cluster runs, its configuration that of config/scheduler with addresses and paths
+replaced, and it reaches the cluster as ServiceAccount gpuqos-system/gpuqos-scheduler: what config/scheduler/rbac.yaml
+lacks it lacks here too. The cluster has config/default already.
+"""
+
+import http.client
+import pathlib
+import re
+import signal
+import ssl
+import subprocess
+
+from cluster import ROOT, TOOLS, NotYet, wait_for
+from controller import SYSTEM, free_port, parse_metrics, write_kubeconfig
+
+CONFIG = ROOT / "config" / "scheduler"
+NAME = "gpuqos-scheduler"
+USER = f"system:serviceaccount:{SYSTEM}:{NAME}"
+MOUNTED = {"tls.crt": "client.crt", "tls.key": "client.key", "ca.crt": "ca.crt"}
+
+
+def make_certificates(directory, *options):
+    """ca, server and client as .crt and .key in the folder; the server's also good for 127.0.0.1."""
+    subprocess.run([ROOT / "hack" / "extender-certs", directory, "--san", "IP:127.0.0.1", *options],
+                   check=True, stdout=subprocess.DEVNULL)
+    return pathlib.Path(directory)
+
+
+def program(name="kube-scheduler"):
+    """Where hack/cluster has a program of the control plane."""
+    script = f'set -eu; . "{TOOLS}/lib.sh"; tool "$1"'
+    found = subprocess.run(["bash", "-c", script, "bash", name], stdout=subprocess.PIPE, text=True, check=True)
+    return pathlib.Path(found.stdout.strip())
+
+
+def replaced(text, pattern, by):
+    """With the one match replaced: the file may not drift away from what is known of it here."""
+    changed, n = re.subn(pattern, lambda _: by, text, flags=re.MULTILINE)
+    assert n == 1, f"{n} matches of {pattern} in kube-scheduler.yaml"
+    return changed
+
+
+class Scheduler:
+    """It may be started again after it has ended; the log goes on.
+
+    extender: the URL to ask instead of the Service; None: it is to decide alone.
+    elect: to take the Lease; else it is told that it is the only one, which saves the wait for a dead one's.
+    """
+
+    def __init__(self, cluster, directory, extender=None, certs=None, elect=False, verbosity=2):
+        self.cluster, self.extender, self.certs, self.elect = cluster, extender, certs, elect
+        self.directory = pathlib.Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.verbosity = verbosity
+        self.process = self.port = None
+        self.log_path = self.directory / "kube-scheduler.log"
+        self.kubeconfig = self.directory / "kubeconfig"
+        self.config = self.directory / "kube-scheduler.yaml"
+        cluster.kubectl("apply", "--server-side", "-f", str(CONFIG / "rbac.yaml"))
+        token = cluster.kubectl("create", "token", NAME, "-n", SYSTEM, "--duration=24h").strip()
+        write_kubeconfig(cluster, self.kubeconfig, token)
+        self.config.write_text(self.configuration())
+
+    def configuration(self):
+        text = (CONFIG / "kube-scheduler.yaml").read_text()
+        text = replaced(text, r"^clientConnection:$", f"clientConnection:\n  kubeconfig: {self.kubeconfig}")
+        if not self.elect:
+            text = replaced(text, "leaderElect: true", "leaderElect: false")
+        if not self.extender:
+            return replaced(text, r"^extenders:\n(^[ ].*\n)*", "")
+        text = replaced(text, r"urlPrefix: .*$", f"urlPrefix: {self.extender}")
+        for name, own in MOUNTED.items():
+            text = replaced(text, f"/etc/gpuqos-extender/{name}$", str(self.certs / own))
+        return text
+
+    @property
+    def alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def start(self, ready=True):
+        """Starts it, and waits until its caches are complete unless told not to."""
+        assert not self.alive
+        self.port = free_port()
+        command = [program(), "--config", self.config, "--bind-address=127.0.0.1", f"--secure-port={self.port}",
+                   "--authentication-kubeconfig", self.kubeconfig, "--authorization-kubeconfig", self.kubeconfig,
+                   "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics", f"-v={self.verbosity}"]
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        if ready:
+            self.wait_ready()
+        return self
+
+    def wait_ready(self, timeout=30):
+        def is_ready():
+            assert self.alive, f"kube-scheduler has ended with {self.process.returncode}: {self.log()[-2000:]}"
+            try:
+                answer = self.page("/readyz")
+            except OSError as error:
+                return NotYet(error)
+            return answer[0] == 200 or NotYet(answer)
+        wait_for(is_ready, "kube-scheduler is ready", timeout)
+
+    def page(self, path):
+        """(status, text); its certificate is made anew with each start, and its own."""
+        unchecked = ssl.create_default_context()
+        unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10, context=unchecked)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def metrics(self):
+        """As parse_metrics() has them."""
+        status, text = self.page("/metrics")
+        assert status == 200, text
+        return parse_metrics(text)
+
+    def log(self):
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def kill(self):
+        if self.alive:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+
+    def stop(self, timeout=30):
+        """SIGTERM; returns the exit status."""
+        if self.alive:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout)
