@@ -59,21 +59,23 @@ def test_the_api_server_finds_no_fault_in_the_policies(world):
         assert not policy["status"].get("typeChecking", {}).get("expressionWarnings"), policy["status"]
 
 
-def test_the_docs_give_the_controller_its_config(world, tmp_path):
+@pytest.mark.parametrize("base", ["default", "full"])
+def test_the_docs_give_the_controller_its_config(world, tmp_path, base):
     text = (ROOT / "docs" / "operations.md").read_text()
     patch, = [block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "configMapGenerator" in block]
     (tmp_path / "gpuqos").symlink_to(ROOT)
     own = tmp_path / "own"
     own.mkdir()
-    (own / "kustomization.yaml").write_text("resources: [../gpuqos/config/default]\n" + patch)
+    (own / "kustomization.yaml").write_text(f"resources: [../gpuqos/config/{base}]\n" + patch)
     (own / "controller.yaml").write_text("{apiVersion: config.gpuqos.io/v1alpha1, kind: ControllerConfig}\n")
     made = world.cluster.kubectl("apply", "-k", str(own), "--dry-run=server", "-o", "json")
     objects = {(o["kind"], o["metadata"]["name"]): o for o in json.loads(made)["items"]}
     pods = objects["Deployment", "gpuqos-controller"]["spec"]["template"]["spec"]
     container, = pods["containers"]
     assert container["args"][0] == "--leader-elect" and container["args"][-1] == "--config=/etc/gpuqos/controller.yaml"
-    assert container["volumeMounts"] == [{"name": "config", "mountPath": "/etc/gpuqos", "readOnly": True}]
-    volume, = pods["volumes"]
+    assert {"name": "config", "mountPath": "/etc/gpuqos", "readOnly": True} in container["volumeMounts"]
+    volume, = [v for v in pods["volumes"] if v["name"] == "config"]
+    assert ["extender-tls" in (v["name"] for v in pods["volumes"])] == [base == "full"]
     assert list(objects["ConfigMap", volume["configMap"]["name"]]["data"]) == ["controller.yaml"]
 
 

@@ -178,6 +178,20 @@ def test_it_leads_by_a_lease_of_its_own_and_decides_alone_where_told_to(world, s
 
 # --- what is installed
 
+def test_the_docs_allow_another_scheduler(world, tmp_path):
+    text = (ROOT / "docs" / "scheduling.md").read_text()
+    patch, = [block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "batch-scheduler" in block]
+    (tmp_path / "gpuqos").symlink_to(ROOT)
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "kustomization.yaml").write_text(
+        "resources: [../gpuqos/config/default]\ncomponents: [../gpuqos/config/scheduler, ../gpuqos/config/scheduler/mutating]\n" + patch)
+    made = json.loads(world.cluster.kubectl("apply", "-k", str(own), "--dry-run=server", "-o", "json"))["items"]
+    kinds = {o["kind"]: o for o in made if o["metadata"]["name"] == "gpuqos-scheduler-name"}
+    assert kinds["ValidatingAdmissionPolicy"]["spec"]["variables"][0] == {"name": "allowed", "expression": "['gpuqos-scheduler', 'batch-scheduler']"}
+    assert "MutatingAdmissionPolicyBinding" in kinds
+
+
 def test_the_whole_is_accepted_with_its_secrets(world, tmp_path):
     """By kubectl apply -k config/full, in a namespace that takes restricted pods alone."""
     script = [ROOT / "hack" / "extender-certs", tmp_path / "certs"]
