@@ -10,8 +10,6 @@
 
 #include <cmocka.h>
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -22,22 +20,15 @@
 #include "base/mem.h"
 #include "http/client.h"
 #include "http/server.h"
+#include "unit/http/raw.h"
 
-#define PATIENCE_US (20 * USEC_PER_SEC)
-#define GET(path)   "GET " path " HTTP/1.1\r\nHost: test\r\n\r\n"
+#define GET(path) "GET " path " HTTP/1.1\r\nHost: test\r\n\r\n"
 
 struct world {
 	struct manual_clock clock;
 	struct loop *loop;
 	struct http_server *server;
 	int asked;
-};
-
-/* What a client has received. */
-struct client {
-	int fd;
-	struct buf in;
-	bool closed;
 };
 
 static void handle(void *context, const struct http_server_request *request,
@@ -100,139 +91,82 @@ static size_t connections(const struct world *w)
 	return http_server_counts(w->server).connections;
 }
 
-static struct client client_open(struct world *w)
-{
-	struct sockaddr_in to = {.sin_family = AF_INET,
-				 .sin_port = htons(http_server_port(w->server)),
-				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	struct client c = {.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-
-	assert_true(c.fd >= 0);
-	assert_int_equal(connect(c.fd, (struct sockaddr *)&to, sizeof(to)), 0);
-	buf_init(&c.in, 8 * 1024 * 1024);
-	return c;
-}
-
-static void client_close(struct client *c)
-{
-	close(c->fd);
-	buf_clear(&c->in);
-}
-
-static void say(const struct client *c, const char *text)
-{
-	assert_int_equal(send(c->fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
-}
-
-static void listen_once(struct client *c)
-{
-	char *space = buf_reserve(&c->in, 65536);
-	ssize_t n;
-
-	assert_non_null(space);
-	n = recv(c->fd, space, 65536, MSG_DONTWAIT);
-	if (n > 0)
-		buf_commit(&c->in, (size_t)n);
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-		c->closed = true;
-}
-
-static void step(struct world *w)
-{
-	loop_run_once(w->loop, 0);
-}
-
-/* Until the client has @text, or with NULL until its connection is closed. */
-static void expect(struct world *w, struct client *c, const char *text)
-{
-	int64_t end = clock_monotonic(clock_system()) + PATIENCE_US;
-
-	while (clock_monotonic(clock_system()) < end) {
-		step(w);
-		listen_once(c);
-		if (text ? (c->in.data && strstr(c->in.data, text)) : c->closed)
-			return;
-	}
-	fail_msg("waited for \"%s\", got \"%s\"", text ? text : "the end",
-		 c->in.data ? c->in.data : "");
-}
-
 static void wait_connections(struct world *w, size_t count)
 {
-	int64_t end = clock_monotonic(clock_system()) + PATIENCE_US;
+	int64_t end = clock_monotonic(clock_system()) + RAW_PATIENCE_US;
 
 	while (connections(w) != count && clock_monotonic(clock_system()) < end)
-		step(w);
+		loop_run_once(w->loop, 0);
 	assert_int_equal(connections(w), count);
 }
 
 static void pages_are_served_on_one_connection(void **state)
 {
 	struct world *w = *state;
-	struct client c = client_open(w);
+	struct raw_client c = raw_open(w->server);
 
-	say(&c, GET("/json"));
-	expect(w, &c, "\r\n\r\n{}");
+	raw_say(&c, GET("/json"));
+	raw_expect(w->loop, &c, "\r\n\r\n{}");
 	assert_non_null(strstr(c.in.data, "HTTP/1.1 200 OK\r\n"));
 	assert_non_null(strstr(c.in.data, "Content-Type: application/json\r\n"));
 	assert_non_null(strstr(c.in.data, "Content-Length: 2\r\n"));
 	buf_reset(&c.in);
-	say(&c, GET("/echo%20path?a=%20"));
-	expect(w, &c, "query a=%20");
-	say(&c, GET("/no/such?x"));
-	expect(w, &c, "\r\n\r\nno /no/such");
+	raw_say(&c, GET("/echo%20path?a=%20"));
+	raw_expect(w->loop, &c, "query a=%20");
+	raw_say(&c, GET("/no/such?x"));
+	raw_expect(w->loop, &c, "\r\n\r\nno /no/such");
 	assert_non_null(strstr(c.in.data, "HTTP/1.1 404 "));
 	assert_false(c.closed);
 	assert_int_equal(w->asked, 3);
 	assert_int_equal(connections(w), 1);
-	client_close(&c);
+	raw_close(&c);
 	wait_connections(w, 0);
 }
 
 static void head_tells_the_length_without_the_body(void **state)
 {
 	struct world *w = *state;
-	struct client c = client_open(w);
+	struct raw_client c = raw_open(w->server);
 
-	say(&c, "HEAD /json HTTP/1.1\r\n\r\n");
-	expect(w, &c, "\r\n\r\n");
-	say(&c, "HEAD /big HTTP/1.1\r\nConnection: close\r\n\r\n");
-	expect(w, &c, NULL);
+	raw_say(&c, "HEAD /json HTTP/1.1\r\n\r\n");
+	raw_expect(w->loop, &c, "\r\n\r\n");
+	raw_say(&c, "HEAD /big HTTP/1.1\r\nConnection: close\r\n\r\n");
+	raw_expect(w->loop, &c, NULL);
 	assert_non_null(strstr(c.in.data, "Content-Length: 2\r\n"));
 	assert_non_null(strstr(c.in.data, "Content-Length: 4000000\r\n"));
 	assert_null(strstr(c.in.data, "{}"));
 	assert_true(c.in.len < 1000);
-	client_close(&c);
+	raw_close(&c);
 }
 
 static void a_page_larger_than_the_socket_arrives_whole(void **state)
 {
 	struct world *w = *state;
-	struct client c = client_open(w);
+	struct raw_client c = raw_open(w->server);
 
-	say(&c, "GET /big HTTP/1.1\r\nConnection: close\r\n\r\n");
-	expect(w, &c, NULL);
+	raw_say(&c, "GET /big HTTP/1.1\r\nConnection: close\r\n\r\n");
+	raw_expect(w->loop, &c, NULL);
 	assert_true(c.in.len > 4000000);
-	client_close(&c);
-	c = client_open(w);
-	say(&c, "GET /endless HTTP/1.1\r\n\r\n");
-	expect(w, &c, "HTTP/1.1 500 ");
-	client_close(&c);
+	raw_close(&c);
+	c = raw_open(w->server);
+	raw_say(&c, "GET /endless HTTP/1.1\r\n\r\n");
+	raw_expect(w->loop, &c, "HTTP/1.1 500 ");
+	raw_close(&c);
 }
 
 static void a_head_may_come_byte_by_byte(void **state)
 {
 	static const char text[] = GET("/json");
 	struct world *w = *state;
-	struct client c = client_open(w);
+	struct raw_client c = raw_open(w->server);
 
 	for (size_t i = 0; i + 1 < sizeof(text); i++) {
 		assert_int_equal(w->asked, 0);
 		assert_int_equal(send(c.fd, &text[i], 1, MSG_NOSIGNAL), 1);
-		step(w);
+		loop_run_once(w->loop, 0);
 	}
-	expect(w, &c, "{}");
-	client_close(&c);
+	raw_expect(w->loop, &c, "{}");
+	raw_close(&c);
 }
 
 struct refused {
@@ -256,16 +190,16 @@ static void what_the_guard_refuses_never_reaches_the_handler(void **state)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		struct client c = client_open(w);
+		struct raw_client c = raw_open(w->server);
 		char line[32];
 
-		say(&c, all[i].text);
-		expect(w, &c, NULL);
+		raw_say(&c, all[i].text);
+		raw_expect(w->loop, &c, NULL);
 		assert_true(snprintf(line, sizeof(line), "HTTP/1.1 %s ", all[i].status) > 0);
 		if (!c.in.data || strncmp(c.in.data, line, strlen(line)) != 0)
 			fail_msg("\"%s\": \"%s\" instead of %s", all[i].text,
 				 c.in.data ? c.in.data : "", all[i].status);
-		client_close(&c);
+		raw_close(&c);
 		wait_connections(w, 0);
 	}
 	assert_int_equal(w->asked, 0);
@@ -274,33 +208,33 @@ static void what_the_guard_refuses_never_reaches_the_handler(void **state)
 static void a_path_with_a_zero_byte_is_refused(void **state)
 {
 	struct world *w = *state;
-	struct client c = client_open(w);
+	struct raw_client c = raw_open(w->server);
 
-	say(&c, GET("/json%00/x"));
-	expect(w, &c, "HTTP/1.1 400 ");
+	raw_say(&c, GET("/json%00/x"));
+	raw_expect(w->loop, &c, "HTTP/1.1 400 ");
 	assert_int_equal(w->asked, 0);
-	client_close(&c);
+	raw_close(&c);
 }
 
 static void a_big_head_is_refused(void **state)
 {
 	struct world *w = *state;
 	char *filler = mem_alloc(LIMIT_SERVER_HEADERS + 1);
-	struct client c = client_open(w);
+	struct raw_client c = raw_open(w->server);
 
 	memset(filler, 'a', LIMIT_SERVER_HEADERS);
-	say(&c, "GET / HTTP/1.1\r\nX: ");
-	say(&c, filler);
-	expect(w, &c, NULL);
+	raw_say(&c, "GET / HTTP/1.1\r\nX: ");
+	raw_say(&c, filler);
+	raw_expect(w->loop, &c, NULL);
 	assert_non_null(strstr(c.in.data, "HTTP/1.1 431 "));
-	client_close(&c);
-	c = client_open(w); /* one that goes on for ever */
+	raw_close(&c);
+	c = raw_open(w->server); /* one that goes on for ever */
 	for (int i = 0; i < 100; i++) {
 		send(c.fd, filler, LIMIT_SERVER_HEADERS, MSG_NOSIGNAL | MSG_DONTWAIT);
-		step(w);
+		loop_run_once(w->loop, 0);
 	}
-	expect(w, &c, NULL);
-	client_close(&c);
+	raw_expect(w->loop, &c, NULL);
+	raw_close(&c);
 	manual_clock_advance(&w->clock, LIMIT_SERVER_REQUEST_US); /* nobody reads it any more */
 	wait_connections(w, 0);
 	mem_free(filler);
@@ -310,89 +244,89 @@ static void a_big_head_is_refused(void **state)
 static void a_slow_request_is_cut(void **state)
 {
 	struct world *w = *state;
-	struct client slow = client_open(w), silent = client_open(w);
+	struct raw_client slow = raw_open(w->server), silent = raw_open(w->server);
 
 	wait_connections(w, 2);
-	step(w);
-	say(&slow, "GET / HTTP/1.1\r\n");
+	loop_run_once(w->loop, 0);
+	raw_say(&slow, "GET / HTTP/1.1\r\n");
 	for (int i = 0; i < 4; i++) {
 		manual_clock_advance(&w->clock, LIMIT_SERVER_REQUEST_US / 4 - 1);
-		say(&slow, "X: y\r\n");
-		step(w);
-		step(w);
-		listen_once(&slow);
+		raw_say(&slow, "X: y\r\n");
+		loop_run_once(w->loop, 0);
+		loop_run_once(w->loop, 0);
+		raw_listen(&slow);
 		assert_false(slow.closed);
 	}
 	manual_clock_advance(&w->clock, 4);
-	expect(w, &slow, NULL);
-	expect(w, &silent, NULL);
+	raw_expect(w->loop, &slow, NULL);
+	raw_expect(w->loop, &silent, NULL);
 	assert_int_equal(connections(w), 0);
-	client_close(&slow);
-	client_close(&silent);
+	raw_close(&slow);
+	raw_close(&silent);
 }
 
 static void a_reader_that_does_not_read_is_cut(void **state)
 {
 	struct world *w = *state;
-	struct client c = client_open(w);
+	struct raw_client c = raw_open(w->server);
 
-	say(&c, GET("/big"));
+	raw_say(&c, GET("/big"));
 	while (w->asked == 0)
-		step(w);
-	step(w);
+		loop_run_once(w->loop, 0);
+	loop_run_once(w->loop, 0);
 	manual_clock_advance(&w->clock, LIMIT_SERVER_REQUEST_US);
 	wait_connections(w, 0);
-	client_close(&c);
+	raw_close(&c);
 }
 
 static void an_idle_connection_outlives_a_request_and_is_cut_in_the_end(void **state)
 {
 	struct world *w = *state;
-	struct client c = client_open(w);
+	struct raw_client c = raw_open(w->server);
 
-	say(&c, GET("/json"));
-	expect(w, &c, "{}");
+	raw_say(&c, GET("/json"));
+	raw_expect(w->loop, &c, "{}");
 	manual_clock_advance(&w->clock, 60 * USEC_PER_SEC);
-	step(w);
+	loop_run_once(w->loop, 0);
 	buf_reset(&c.in);
-	say(&c, GET("/json"));
-	expect(w, &c, "{}");
+	raw_say(&c, GET("/json"));
+	raw_expect(w->loop, &c, "{}");
 	manual_clock_advance(&w->clock, 120 * USEC_PER_SEC);
-	expect(w, &c, NULL);
-	client_close(&c);
+	raw_expect(w->loop, &c, NULL);
+	raw_close(&c);
 }
 
 static void the_oldest_idle_connection_makes_room(void **state)
 {
 	struct world *w = *state;
-	static struct client clients[300];
+	static struct raw_client clients[300];
 	const size_t idle = 7; /* not the oldest connection, but the oldest that is idle */
 	size_t closed = 0;
 
 	for (size_t i = 0; i < LIMIT_SERVER_CONNECTIONS; i++) {
-		clients[i] = client_open(w);
+		clients[i] = raw_open(w->server);
 		wait_connections(w, i + 1);
 		if (i != idle)
 			continue;
-		say(&clients[i], GET("/json"));
-		expect(w, &clients[i], "{}");
+		raw_say(&clients[i], GET("/json"));
+		raw_expect(w->loop, &clients[i], "{}");
 	}
-	clients[256] = client_open(w);
-	expect(w, &clients[idle], NULL);
+	clients[256] = raw_open(w->server);
+	raw_expect(w->loop, &clients[idle], NULL);
 	assert_int_equal(http_server_counts(w->server).dropped, 1);
 	assert_int_equal(connections(w), LIMIT_SERVER_CONNECTIONS);
 	for (size_t i = 257; i < ARRAY_SIZE(clients); i++) {
-		clients[i] = client_open(w);
+		clients[i] = raw_open(w->server);
 		manual_clock_advance(&w->clock, 10 * USEC_PER_MSEC); /* it rests after a drop */
-		step(w);
+		loop_run_once(w->loop, 0);
 		assert_true(connections(w) <= LIMIT_SERVER_CONNECTIONS);
 	}
-	say(&clients[299], GET("/json"));
-	expect(w, &clients[299], "{}");
+	raw_say(&clients[299], GET("/json"));
+	raw_expect(w->loop, &clients[299], "{}");
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
-		listen_once(&clients[i]);
+		raw_listen(&clients[i]);
 		closed += clients[i].closed;
-		client_close(&clients[i]);
+		raw_close(&clients[i]);
 	}
 	assert_int_equal(closed, 300 - LIMIT_SERVER_CONNECTIONS);
 	wait_connections(w, 0);
@@ -401,19 +335,19 @@ static void the_oldest_idle_connection_makes_room(void **state)
 static void a_burst_of_connections_stays_within_the_limit(void **state)
 {
 	struct world *w = *state;
-	static struct client clients[300];
+	static struct raw_client clients[300];
 
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
-		clients[i] = client_open(w);
+		clients[i] = raw_open(w->server);
 		if (i % 50 == 49)
-			step(w);
+			loop_run_once(w->loop, 0);
 	}
 	while (connections(w) < LIMIT_SERVER_CONNECTIONS)
-		step(w);
-	step(w);
+		loop_run_once(w->loop, 0);
+	loop_run_once(w->loop, 0);
 	assert_int_equal(connections(w), LIMIT_SERVER_CONNECTIONS);
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
-		client_close(&clients[i]);
+		raw_close(&clients[i]);
 	wait_connections(w, 0);
 }
 
@@ -423,17 +357,17 @@ static void connections_that_vanish_are_forgotten(void **state)
 	struct world *w = *state;
 
 	for (int i = 0; i < 20; i++) {
-		struct client c = client_open(w);
+		struct raw_client c = raw_open(w->server);
 
 		if (i % 3 == 1)
 			wait_connections(w, 1);
 		if (i % 2 == 0)
-			say(&c, i % 4 == 0 ? "GET / HT" : GET("/big"));
+			raw_say(&c, i % 4 == 0 ? "GET / HT" : GET("/big"));
 		if (i % 5 != 0)
 			setsockopt(c.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-		client_close(&c);
-		step(w);
-		step(w);
+		raw_close(&c);
+		loop_run_once(w->loop, 0);
+		loop_run_once(w->loop, 0);
 		wait_connections(w, 0);
 	}
 }
@@ -441,27 +375,28 @@ static void connections_that_vanish_are_forgotten(void **state)
 static void the_server_is_freed_with_connections_in_every_state(void **state)
 {
 	struct world *w = *state;
-	struct client fresh, idle = client_open(w), busy = client_open(w), half = client_open(w);
+	struct raw_client fresh, idle = raw_open(w->server), busy = raw_open(w->server),
+				 half = raw_open(w->server);
 
-	say(&idle, GET("/json"));
-	expect(w, &idle, "{}");
-	say(&half, "GET /");
-	say(&busy, GET("/big"));
+	raw_say(&idle, GET("/json"));
+	raw_expect(w->loop, &idle, "{}");
+	raw_say(&half, "GET /");
+	raw_say(&busy, GET("/big"));
 	while (w->asked < 2)
-		step(w);
-	fresh = client_open(w);
+		loop_run_once(w->loop, 0);
+	fresh = raw_open(w->server);
 	http_server_free(TAKE(w->server));
-	client_close(&fresh);
-	client_close(&idle);
-	client_close(&busy);
-	client_close(&half);
+	raw_close(&fresh);
+	raw_close(&idle);
+	raw_close(&busy);
+	raw_close(&half);
 }
 
 /* Without descriptors the server rests, and goes on when there are some again. */
 static void running_out_of_descriptors_is_survived(void **state)
 {
 	struct world *w = *state;
-	struct client c = client_open(w);
+	struct raw_client c = raw_open(w->server);
 	struct rlimit before, none;
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -469,15 +404,15 @@ static void running_out_of_descriptors_is_survived(void **state)
 	none.rlim_cur = (rlim_t)c.fd + 1;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	for (int i = 0; i < 3; i++)
-		step(w);
+		loop_run_once(w->loop, 0);
 	assert_int_equal(connections(w), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-	step(w);
+	loop_run_once(w->loop, 0);
 	assert_int_equal(connections(w), 0);
 	manual_clock_advance(&w->clock, USEC_PER_SEC);
-	say(&c, GET("/json"));
-	expect(w, &c, "{}");
-	client_close(&c);
+	raw_say(&c, GET("/json"));
+	raw_expect(w->loop, &c, "{}");
+	raw_close(&c);
 }
 
 static void addresses_are_read_strictly(void **state)
