@@ -195,6 +195,19 @@ static void test_quotas_survive_packing(void **state)
 	buf_clear(&two);
 }
 
+static void assert_tenant_survived(const struct tenant_facts *tenant)
+{
+	assert_true(tenant->terminating && tenant->has_status && tenant->spec.qos_denies);
+	assert_int_equal(tenant->spec.tier, TIER_INFERENCE);
+	assert_int_equal(tenant->spec.qos, POD_QOS_BURSTABLE);
+	assert_int_equal(tenant->spec.ceiling_gpus, AMOUNT_NONE);
+	assert_int_equal(tenant->spec.topology.policy, TOPOLOGY_REQUIRED);
+	assert_int_equal(tenant->spec.topology.scope, LAYOUT_NVLINK);
+	assert_int_equal(tenant->spec.topology.on_mismatch, MISMATCH_MIGRATE);
+	assert_true(str_equal(tenant->spec.priority_classes[1], STR("web")));
+	assert_true(tenant->status.lent == 4 && tenant->status.namespaces[0].data[0] == 'm');
+}
+
 static void test_tenants_and_bindings_survive_packing(void **state)
 {
 	const struct str values[] = {STR("ml"), STR("web")};
@@ -239,15 +252,7 @@ static void test_tenants_and_bindings_survive_packing(void **state)
 	pack_tenant(&tenant, &buf);
 	memset(&tenant, 0, sizeof(tenant));
 	assert_true(unpack_tenant(buf_str(&buf), &arena, &tenant));
-	assert_true(tenant.terminating && tenant.has_status && tenant.spec.qos_denies);
-	assert_int_equal(tenant.spec.tier, TIER_INFERENCE);
-	assert_int_equal(tenant.spec.qos, POD_QOS_BURSTABLE);
-	assert_int_equal(tenant.spec.ceiling_gpus, AMOUNT_NONE);
-	assert_int_equal(tenant.spec.topology.policy, TOPOLOGY_REQUIRED);
-	assert_int_equal(tenant.spec.topology.scope, LAYOUT_NVLINK);
-	assert_int_equal(tenant.spec.topology.on_mismatch, MISMATCH_MIGRATE);
-	assert_true(str_equal(tenant.spec.priority_classes[1], STR("web")));
-	assert_true(tenant.status.lent == 4 && tenant.status.namespaces[0].data[0] == 'm');
+	assert_tenant_survived(&tenant);
 	buf_reset(&buf);
 	pack_binding(&binding, &buf);
 	memset(&binding, 0, sizeof(binding));
