@@ -6,12 +6,13 @@
 export HOME=${HOME:-$(cd ~ && pwd)}
 
 cluster_src=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# GPUQOS_K8S names another module below this folder: another Kubernetes version. etcd
-# and kwok only talk to it, so they are those of the module here with every version.
+# GPUQOS_K8S names another module below this folder: another Kubernetes version. etcd,
+# kwok and kubelet-devices only talk to it, so they are those of the module here with
+# every version.
 module=$cluster_src/${GPUQOS_K8S:-.}
 cache=${GPUQOS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpuqos}
 # Stopped from last to first: an API server whose etcd is gone hangs.
-programs=(etcd kube-apiserver kube-controller-manager kube-scheduler kwok)
+programs=(etcd kube-apiserver kube-controller-manager kube-scheduler kwok kubelet-devices)
 
 die() {
 	echo "${0##*/}: $*" >&2
@@ -35,7 +36,7 @@ bin=$cache/bin-$k8s_version
 # module_of PROGRAM, bin_of PROGRAM: where its version stands, and where it is built.
 module_of() {
 	case $1 in
-	etcd | kwok) echo "$cluster_src" ;;
+	etcd | kwok | kubelet-devices) echo "$cluster_src" ;;
 	*) echo "$module" ;;
 	esac
 }
@@ -47,9 +48,11 @@ bin_of() {
 }
 
 # A program in the cache is good as long as go.mod and go.sum are those it was
-# built from; its stamp is their hash.
+# built from, and its source where that is here; its stamp is their hash.
 module_hash() {
-	cat "$(module_of "$1")/go.mod" "$(module_of "$1")/go.sum" | sha256sum | cut -c1-16
+	local files=("$(module_of "$1")/go.mod" "$(module_of "$1")/go.sum")
+	[[ $1 != kubelet-devices ]] || files+=("$cluster_src/kubelet-devices/"*.{go,s})
+	cat "${files[@]}" | sha256sum | cut -c1-16
 }
 
 is_built() {
@@ -77,7 +80,7 @@ given_tool() {
 	local path=${KUBEBUILDER_ASSETS:-}/$1
 	if [[ -n ${KUBEBUILDER_ASSETS:-} && -x $path ]]; then
 		case $1 in
-		etcd | kwok) echo "$path" && return ;;
+		etcd | kwok | kubelet-devices) echo "$path" && return ;;
 		kubectl) is_near "$1" "$path" 1 && echo "$path" && return ;;
 		*) is_near "$1" "$path" 0 && echo "$path" && return ;;
 		esac
@@ -146,7 +149,7 @@ end_cluster() {
 		name=${programs[i]}
 		[[ -e $1/pids/$name ]] && end_process "$1/pids/$name"
 	done
-	rm -rf "$1/env" "$1/kubeconfig" "$1/pids" "$1/etcd" "$1/pki" "$1/conf" "$1/options"
+	rm -rf "$1/env" "$1/kubeconfig" "$1/pids" "$1/etcd" "$1/pki" "$1/conf" "$1/options" "$1/kd"
 }
 
 # lock FILE: held by this script on descriptor 9 until it ends. What it starts
