@@ -48,6 +48,7 @@ install: all ## install binaries, CRDs and config under DESTDIR and PREFIX
 	$(if $(PROGRAMS),install -m 755 $(PROGRAMS) "$(DESTDIR)$(PREFIX)/bin/")
 	for d in crds config; do \
 	        if [ -d $$d ]; then cp -R $$d "$(DESTDIR)$(PREFIX)/share/gpuqos/"; fi; done
+	install -m 755 hack/extender-certs "$(DESTDIR)$(PREFIX)/share/gpuqos/"
 	install -m 644 LICENSE CHANGELOG.md "$(DESTDIR)$(PREFIX)/share/doc/gpuqos/"
 
 lint: ## check format, layers, sizes, banned calls, and run the static analysers
