@@ -296,9 +296,8 @@ static void pack_wish(const struct wire_list *annotations, struct pod_alignment 
 
 	alignment->wished = wire_map_get(annotations, STR(KEY_TOPOLOGY_POLICY), &text) &&
 			    read_policy(text, &alignment->policy);
-	if (alignment->wished && (!wire_map_get(annotations, STR(KEY_TOPOLOGY_SCOPE), &text) ||
-				  !read_scope(text, &alignment->scope)))
-		alignment->scope = LAYOUT_NUMA;
+	alignment->scoped = wire_map_get(annotations, STR(KEY_TOPOLOGY_SCOPE), &text) &&
+			    read_scope(text, &alignment->scope);
 }
 
 /* "GPU-7f2c::3" is a replica of GPU-7f2c. */

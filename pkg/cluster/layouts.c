@@ -91,6 +91,7 @@ static uint32_t layout_ref(struct cluster *cluster, const struct layout *facts)
 		memcpy(record->shape, shape.data, shape.len);
 		record->len = shape.len;
 		record->hash = hash;
+		record->number = ++cluster->layouts_made;
 		map_insert(&cluster->layouts_by_shape, hash, layout);
 	}
 	layout_at(cluster, layout)->nodes++;

@@ -50,6 +50,7 @@ bool cluster_pod_finished(const struct cluster *cluster, uint32_t pod);
  */
 struct cluster_room {
 	const struct topo *topo; /* NULL: state says why nothing is known */
+	uint64_t layout;         /* a number of its own for each shape, never used again */
 	enum layout_state state;
 	uint64_t seen;    /* cards that pods are seen to hold */
 	uint64_t assumed; /* that others of them are assumed to get, as placement chose */
@@ -64,7 +65,8 @@ struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node);
 struct cluster_units {
 	uint32_t resource;   /* for cluster_name() */
 	uint32_t kind;       /* equal: what is offered is the same; TABLE_NONE: not offered */
-	int64_t count, free; /* asked for; not held yet */
+	int64_t count, free; /* asked for; not held yet, below 0 where more is held than is given */
+	int64_t total;       /* that kubelet gives out */
 	bool whole;          /* one is a card */
 };
 

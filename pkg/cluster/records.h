@@ -65,6 +65,7 @@ struct layout_record {
 	struct topo *topo; /* owned */
 	char *shape;       /* owned: what topo follows from */
 	size_t len;
+	uint64_t number;      /* of its own */
 	uint32_t hash, nodes; /* nodes: its reference count */
 };
 
@@ -248,6 +249,7 @@ struct cluster {
 	struct table tenants, selections, bindings, evictions, layouts, assumptions;
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value;
 	struct map tenants_by_name, layouts_by_shape;
+	uint64_t layouts_made;
 	struct selector_index selectors;
 	bool selectors_stale; /* tenants changed since namespaces were given to them */
 

@@ -94,6 +94,7 @@ struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node)
 	if (record->layout == TABLE_NONE)
 		return room;
 	room.topo = layout_at(cluster, record->layout)->topo;
+	room.layout = layout_at(cluster, record->layout)->number;
 	if (whole_cards(cluster, record) > room.topo->n_cards) {
 		room.topo = NULL;
 		room.state = LAYOUT_IS_CONTRADICTS;
@@ -113,10 +114,12 @@ void cluster_units_on(const struct cluster *cluster, const struct cluster_ask *a
 		struct units units = units_on(cluster, node, ask->product, &ask->cells[i]);
 		struct cluster_units *to = &ret_units[i];
 
-		*to = (struct cluster_units){units.resource, TABLE_NONE, units.count, 0, false};
+		*to = (struct cluster_units){
+			.resource = units.resource, .kind = TABLE_NONE, .count = units.count};
 		if (units.offer == TABLE_NONE)
 			continue;
 		to->kind = offer_at(cluster, units.offer)->kind;
+		to->total = offer_at(cluster, units.offer)->allocatable;
 		to->free = offer_at(cluster, units.offer)->allocatable -
 			   offer_at(cluster, units.offer)->held;
 		to->whole = kind_at(cluster, to->kind)->sharing == DEVICE_WHOLE;

@@ -58,8 +58,9 @@ struct container_facts {
 struct pod_alignment {
 	bool guaranteed; /* QoS class */
 	bool whole_cpus; /* of every container that asks for a device: kubelet may pin them */
-	bool wished;     /* by annotation; what follows is set */
+	bool wished;     /* a policy, by annotation */
 	enum topology_policy policy;
+	bool scoped; /* a scope too */
 	enum layout_scope scope;
 };
 

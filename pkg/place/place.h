@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_PLACE_PLACE_H
+#define GPUQOS_PLACE_PLACE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "cluster/placement.h"
+#include "model/placement.h"
+
+/*
+ * Where a pod may go, and where it had better. Pure: one pod is asked for at a time, over as many
+ * nodes as the caller likes; kube-scheduler has looked at CPU, memory, taints and affinity before.
+ *
+ * A node fits where it has what the pod asks for, the pod's namespace and tenant may hold that (the
+ * third gate, quota/bind.h), kubelet would not reject it, and what its topology policy requires is
+ * certain there (topo/certain.h). A node of unknown layout fits all but Required.
+ */
+
+/* verdict, reason for metrics. In the order in which they are looked for. */
+#define PLACE_VERDICTS(X)                    \
+	X(FITS, "Fits")                      \
+	X(NO_NODE, "UnknownNode")            \
+	X(NO_DEVICE, "NoSuchDevice")         \
+	X(TOO_FEW, "TooFewFree")             \
+	X(QUOTA, "Quota")                    \
+	X(UNKNOWN_LAYOUT, "UnknownTopology") \
+	X(REJECTED, "KubeletRejects")        \
+	X(MAY_REJECT, "KubeletMayReject")    \
+	X(UNCERTAIN, "TopologyNotCertain")   \
+	X(PARTS, "PartsOfSeveralCards")      \
+	X(PINNED, "CPUsPinnedElsewhere")
+
+enum place_verdict {
+#define X(name, reason) PLACE_##name,
+	PLACE_VERDICTS(X)
+#undef X
+		PLACE_VERDICT_COUNT
+};
+
+/*
+ * Equal answers have equal texts. detail: of TOO_FEW and NO_DEVICE which of the ask's cells, of
+ * QUOTA which of the decisions made so far, of UNKNOWN_LAYOUT an enum layout_state, of UNCERTAIN an
+ * enum topo_verdict.
+ */
+struct place_answer {
+	enum place_verdict verdict;
+	uint32_t detail;
+};
+
+/* What was decided for nodes with the same offers: they cost the same. */
+#define PLACE_DECISIONS 32
+
+struct place_decision {
+	uint32_t kinds; /* hash of what is offered of the ask */
+	struct bind_decision bind;
+};
+
+/*
+ * Best sets of cards by layout and free cards, which outlive a question: nodes are of few shapes,
+ * in few states. To be zeroed; forgets by itself what does not fit in.
+ */
+#define PLACE_MEMORY_SIZE 4096
+
+struct place_memory {
+	struct place_memory_slot {
+		uint64_t layout, free, set;
+		int64_t score;
+		uint32_t count;
+		uint8_t scope; /* 0: none, else an enum layout_scope + 1 */
+		bool found, known;
+	} slots[PLACE_MEMORY_SIZE];
+};
+
+/* What questions are asked of: borrowed. */
+struct place_tools {
+	const struct cluster *cluster;
+	const struct placement_weights *weights;
+	struct place_memory *memory;
+	struct arena *arena; /* grows until its owner resets it, after a question */
+};
+
+/* One question, good until the cluster changes. */
+struct place {
+	struct place_tools tools;
+	struct cluster_ask ask;
+	struct topology_spec topology; /* the tenant's, or the pod's own where it is stricter */
+	struct place_decision decisions[PLACE_DECISIONS]; /* where there are more, the last place
+							     is taken again */
+	size_t n_decisions;
+};
+
+void place_begin(struct place *place, const struct place_tools *tools,
+		 const struct cluster_ask *ask);
+
+struct place_answer place_fit(struct place *place, uint32_t node);
+
+/* CamelCase. Borrowed, static. */
+const char *place_reason(enum place_verdict verdict);
+/* Whether evicting somebody from the node could change the answer. */
+bool place_is_resolvable(struct place_answer answer);
+/* Appends why a node does not fit, a clause without a full stop: "2 free nvidia.com/gpu are
+ * missing". */
+void place_describe(const struct place *place, struct place_answer answer, struct buf *buf);
+
+/*
+ * Cards of a node for the pod: the best set (topo/score.h), within the scope that its policy names
+ * where there is one. 0 where it takes no whole cards, or nothing is known of them.
+ */
+uint64_t place_cards(struct place *place, uint32_t node);
+
+/*
+ * How good a node is that fits: terms from 0 to PLACE_TERM_MOST, and their weighted mean.
+ *
+ *	alignment      all cards are of one domain of the policy's scope (NUMA where there is none);
+ *	               half of it where that is not known
+ *	nvlink         GB/s between every two of the cards, on average, of PLACE_NVLINK_MOST
+ *	pcie           of the cards below the same topmost bridges, the part that nobody else has
+ *	fragmentation  how full the node is with the pod: what is left stays whole elsewhere
+ */
+#define PLACE_TERM_MOST   1000
+#define PLACE_NVLINK_MOST 450
+
+struct place_score {
+	int64_t total, alignment, nvlink, pcie, fragmentation;
+	uint64_t cards;
+};
+
+struct place_score place_score(struct place *place, uint32_t node);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How good a node is, and which of its cards are best for the pod. */
+#include "place/internal.h"
+
+#include "base/checked.h"
+#include "base/macros.h"
+
+/* --- the best set, remembered */
+
+static struct place_memory_slot *slot_of(struct place_memory *memory,
+					 const struct place_memory_slot *key)
+{
+	uint64_t h = key->layout * 0x9e3779b97f4a7c15u;
+
+	h = (h ^ key->free) * 0xff51afd7ed558ccdu;
+	h = (h ^ (h >> 29) ^ key->count) * 0xc4ceb9fe1a85ec53u;
+	h = (h ^ (h >> 32) ^ key->scope) * 0x9e3779b97f4a7c15u;
+	return &memory->slots[(h >> 40) % PLACE_MEMORY_SIZE];
+}
+
+static bool slot_is(const struct place_memory_slot *slot, const struct place_memory_slot *key)
+{
+	return slot->known && slot->layout == key->layout && slot->free == key->free &&
+	       slot->count == key->count && slot->scope == key->scope;
+}
+
+uint64_t place_best_set(struct place *place, const struct place_cards_view *view, bool scoped,
+			int64_t *ret_score)
+{
+	const struct topo_ask ask = {view->best, view->count, scoped, place->topology.scope};
+	struct place_memory_slot key = {
+		.layout = view->room.layout,
+		.free = view->best,
+		.count = view->count,
+		.scope = scoped ? (uint8_t)(place->topology.scope + 1) : 0,
+		.known = true,
+	};
+	struct place_memory_slot *slot = slot_of(place->tools.memory, &key);
+
+	if (!slot_is(slot, &key)) {
+		*slot = key;
+		slot->found = topo_best_set(view->room.topo, &ask, &slot->set) != TOPO_NONE;
+		if (!slot->found)
+			slot->set = 0;
+		slot->score = topo_score(view->room.topo, slot->set);
+	}
+	*ret_score = slot->score;
+	return slot->set;
+}
+
+/* Within the scope where that can be had; where it is only preferred, else without. */
+static uint64_t choose(struct place *place, const struct place_cards_view *view, int64_t *ret_score)
+{
+	uint64_t set = 0;
+
+	*ret_score = 0;
+	if (!view->known || view->count == 0)
+		return 0;
+	if (place->topology.policy != TOPOLOGY_NONE)
+		set = place_best_set(place, view, true, ret_score);
+	return set ? set : place_best_set(place, view, false, ret_score);
+}
+
+uint64_t place_cards(struct place *place, uint32_t node)
+{
+	struct cluster_units units[LIMIT_RESOURCES_PER_POD];
+	struct place_cards_view view;
+	int64_t score;
+
+	cluster_units_on(place->tools.cluster, &place->ask, node, units);
+	place_view_cards(place, node, units, &view);
+	return choose(place, &view, &score);
+}
+
+/* --- terms */
+
+static int64_t alignment_of(const struct place *place, const struct topo *topo, uint64_t set)
+{
+	enum layout_scope scope =
+		place->topology.policy == TOPOLOGY_NONE ? LAYOUT_NUMA : place->topology.scope;
+
+	switch (topo_in_one_domain(topo, scope, set)) {
+	case TOPO_YES:
+		return PLACE_TERM_MOST;
+	case TOPO_UNKNOWN:
+		return PLACE_TERM_MOST / 2;
+	case TOPO_NO:
+		break;
+	}
+	return 0;
+}
+
+static int64_t nvlink_of(int64_t score, uint32_t count)
+{
+	int64_t pairs = (int64_t)count * (count - 1) / 2;
+
+	if (count < 2)
+		return 0;
+	return MIN(topo_score_terms(score).nvlink * PLACE_TERM_MOST / (pairs * PLACE_NVLINK_MOST),
+		   (int64_t)PLACE_TERM_MOST);
+}
+
+/* Cards whose way to the root complex is not known share it with nobody, as far as is known. */
+static int64_t pcie_of(const struct place_cards_view *view, uint64_t set)
+{
+	const struct topo *topo = view->room.topo;
+	uint64_t idle = view->best | set, below = 0;
+
+	topo_set_for_each(card, set)
+		below |= topo->cards[card].together[LAYOUT_PCIE_SWITCH] |
+			 topo_set_of((uint32_t)card);
+	return (int64_t)topo_set_count(below & idle) * PLACE_TERM_MOST /
+	       (int64_t)topo_set_count(below);
+}
+
+/* What is full leaves other nodes whole. */
+static int64_t fragmentation_of(const struct place *place, const struct cluster_units *units)
+{
+	int64_t term = PLACE_TERM_MOST;
+
+	for (size_t i = 0; i < place->ask.n; i++) {
+		int64_t left = MAX(units[i].free - units[i].count, 0);
+
+		if (units[i].total > 0)
+			term = MIN(term, PLACE_TERM_MOST - saturating_mul(left, PLACE_TERM_MOST) /
+								   units[i].total);
+	}
+	return term;
+}
+
+static int64_t weigh(const struct placement_weights *weights, const struct place_score *score)
+{
+	int64_t sum = weights->alignment + weights->nvlink + weights->pcie + weights->fragmentation;
+
+	if (sum == 0)
+		return 0;
+	return (weights->alignment * score->alignment + weights->nvlink * score->nvlink +
+		weights->pcie * score->pcie + weights->fragmentation * score->fragmentation) /
+	       sum;
+}
+
+struct place_score place_score(struct place *place, uint32_t node)
+{
+	struct cluster_units units[LIMIT_RESOURCES_PER_POD];
+	struct place_cards_view view;
+	struct place_score score = {0};
+	int64_t sum;
+
+	cluster_units_on(place->tools.cluster, &place->ask, node, units);
+	place_view_cards(place, node, units, &view);
+	score.fragmentation = fragmentation_of(place, units);
+	score.cards = choose(place, &view, &sum);
+	if (score.cards != 0) {
+		score.alignment = alignment_of(place, view.room.topo, score.cards);
+		score.nvlink = nvlink_of(sum, view.count);
+		score.pcie = pcie_of(&view, score.cards);
+	} else {
+		score.alignment = score.pcie = PLACE_TERM_MOST / 2; /* not known */
+	}
+	score.total = weigh(place->tools.weights, &score);
+	return score;
+}
