@@ -32,15 +32,14 @@ void publish_clear(struct publish *publish)
 	buf_clear(&publish->seen);
 }
 
-/* 0 where it has none that can be believed. */
+/* 0 where it has none. */
 static uint64_t generation_of(struct str annotation)
 {
 	CLEANUP(arena_clear) struct arena arena;
 	struct layout layout;
 
 	arena_init(&arena, READING_MEMORY);
-	if (str_empty(annotation) || api_read_layout(annotation, &arena, &layout, NULL) < 0 ||
-	    layout.generation > PUBLISH_GENERATION_MAX)
+	if (str_empty(annotation) || api_read_layout(annotation, &arena, &layout, NULL) < 0)
 		return 0;
 	return layout.generation;
 }
@@ -74,7 +73,8 @@ static void see(struct publish *publish, struct str annotation, int64_t now_us)
 	buf_reset(&publish->seen);
 	buf_add_str(&publish->seen, annotation);
 	publish->has_seen = true;
-	publish->generation = MAX(publish->generation, generation);
+	if (generation <= PUBLISH_GENERATION_MAX)
+		publish->generation = MAX(publish->generation, generation);
 	publish->read_us = now_us + random_jitter(&publish->random,
 						  publish->options.read_interval_us, READ_JITTER);
 	compare(publish);
@@ -113,8 +113,9 @@ struct publish_step publish_next(struct publish *publish, int64_t now_us)
 		return (struct publish_step){.action = PUBLISH_READ};
 	if (wants_write && now_us >= publish->write_us) {
 		publish->write_us = now_us + publish->options.write_interval_us;
+		publish->generation = publish->generation % PUBLISH_GENERATION_MAX + 1;
 		return (struct publish_step){.action = PUBLISH_WRITE,
-					     .generation = ++publish->generation};
+					     .generation = publish->generation};
 	}
 	return (struct publish_step){
 		.action = PUBLISH_WAIT,

@@ -24,8 +24,8 @@ struct publish_options {
 	uint64_t seed;
 };
 
-/* What a counter that anybody can write is believed to have reached. */
-#define PUBLISH_GENERATION_MAX (INT64_C(1) << 53)
+/* What a counter that anybody can write is believed to have reached; after it comes 1 again. */
+#define PUBLISH_GENERATION_MAX (UINT64_C(1) << 53)
 
 struct publish {
 	struct publish_options options;

@@ -189,6 +189,13 @@ void kube_client_limit_fenced(struct kube_client *client UNUSED, int64_t timeout
 {
 }
 
+const struct kube_config *kube_client_config(const struct kube_client *client UNUSED)
+{
+	static const struct kube_config config = {0};
+
+	return &config;
+}
+
 void kube_client_fence_at(struct kube_client *client UNUSED, int64_t at_us UNUSED)
 {
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "api/type.h"
+#include "api/wire_agent.h"
 #include "api/wire_dra.h"
 #include "api/wire_tenant.h"
 #include "base/limits.h"
@@ -31,6 +32,7 @@ static const struct {
 } types[] = {
 	{"pod.", &wire_pod_schema, sizeof(struct wire_pod), 19},
 	{"node.", &wire_node_schema, sizeof(struct wire_node), 11},
+	{"node.", &wire_own_node_schema, sizeof(struct wire_own_node), 11},
 	{"namespace.", &wire_namespace_schema, sizeof(struct wire_namespace), 2},
 	{"resourcequota.", &wire_resource_quota_schema, sizeof(struct wire_resource_quota), 2},
 	{"limitrange.", &wire_limit_range_schema, sizeof(struct wire_limit_range), 2},
@@ -46,6 +48,7 @@ union any_object {
 	uint64_t present;
 	struct wire_pod pod;
 	struct wire_node node;
+	struct wire_own_node own_node;
 	struct wire_namespace namespace;
 	struct wire_resource_quota resource_quota;
 	struct wire_limit_range limit_range;
