@@ -60,8 +60,9 @@ format: ## reformat the C files in place
 demo: ## play the product on a real control plane (KEEP=1 leaves it up)
 	@hack/demo
 
-image: all ## make a container image, build/gpuqos-controller.tar (needs buildah)
+image: all ## make container images, build/gpuqos-controller.tar and -agent.tar (needs buildah)
 	@hack/image build/bin/gpuqos-controller build/gpuqos-controller.tar
+	@hack/image build/bin/gpuqos-agent build/gpuqos-agent.tar
 
 clean: ## remove build/
 	rm -rf build
