@@ -40,7 +40,7 @@ static int setup(void **state)
 		      &(struct agent_options){.node = STR("a"),
 					      .namespace = STR("system"),
 					      .writer = "test",
-					      .hwloc_xml = EXPORT,
+					      .sources.hwloc_xml = EXPORT,
 					      .kubelet_address = "0",
 					      .resync_us = RESYNC,
 					      .metrics = w->metrics,
