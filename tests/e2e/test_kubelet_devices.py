@@ -11,6 +11,7 @@ from kubelets import GPU, Kubelets, admitted, cpus, devices, machine, rejected, 
 
 PODS = "/api/v1/namespaces/default/pods"
 NODES = 4
+MOST_ROUNDS = 12
 SEED = 5
 # A cluster that is kept remembers the pods of earlier runs.
 RUN = secrets.token_hex(2)
@@ -18,7 +19,8 @@ RUN = secrets.token_hex(2)
 
 @pytest.fixture(scope="module")
 def kubelets():
-    with Cluster.start("--with", "kubelet-devices") as cluster:
+    """GPUQOS_KUBELETS_DIR names a cluster to use instead of one's own."""
+    with Cluster.start("--with", "kubelet-devices", variable="GPUQOS_KUBELETS_DIR") as cluster:
         yield Kubelets(cluster)
 
 
@@ -56,22 +58,28 @@ def published(pod):
             for a in c.get("allocatedResourcesStatus", []) if a["name"] == GPU for r in a["resources"]}
 
 
-def race(kubelets, kind, policy, rounds=3):
-    """Fills the nodes of a kind with pods of 1 card, and then replaces half of all in each round by pods of
-    mostly 2, made all at once. Returns the decisions."""
+def race(kubelets, kind, policy, seen):
+    """Fills the nodes of a kind with pods of 1 card; then, in each round, half of all are deleted and as many made
+    at once, mostly of 2 cards. Until seen(decisions), and three rounds at least. Returns the decisions."""
     cluster = kubelets.cluster
     for i in range(NODES):
         kubelets.node(f"{kind}-{i}", machine(policy, prefix=f"GPU-{kind}-{i}"), labels={"kind": kind})
     dice = random.Random(SEED)
-    for turn in range(rounds):
-        sizes = [dice.choice((1, 2, 2)) if turn else 1 for _ in range(8 * NODES)]
+    count = 8 * NODES
+    for turn in range(MOST_ROUNDS):
+        sizes = [dice.choice((1, 2, 2)) if turn else 1 for _ in range(count)]
         made = [gpu_pod(f"{kind}-{turn}-{i}", size, cpu=4 * size, kind=kind) for i, size in enumerate(sizes)]
         for response in cluster.create_many(PODS, made):
             response.ok()
-        pods = settle(cluster, f"{kind}-{turn}-", len(made))
-        for name in dice.sample(sorted(pods), len(pods) // 2):
+        settle(cluster, f"{kind}-{turn}-", len(made))
+        verdicts = check_world(kubelets, kind)
+        if turn >= 2 and seen(verdicts):
+            break
+        bound = sorted(name for name, pod in pods_of(cluster, f"{kind}-").items() if pod["spec"].get("nodeName"))
+        count = len(bound) // 2
+        for name in dice.sample(bound, count):
             cluster.api("DELETE", f"{PODS}/{name}").ok()
-    return check_world(kubelets, kind)
+    return verdicts
 
 
 def check_world(kubelets, kind):
@@ -96,14 +104,14 @@ def check_world(kubelets, kind):
 
 
 def test_without_a_topology_policy_pods_span_numa_nodes(kubelets, tell):
-    verdicts = race(kubelets, f"none-{RUN}", "none")
+    verdicts = race(kubelets, f"none-{RUN}", "none", spanning)
     assert not rejected(verdicts)
     assert spanning(verdicts)
     tell(f"policy none: {len(spanning(verdicts))} of {len(admitted(verdicts))} pods span NUMA nodes")
 
 
 def test_with_single_numa_node_the_kubelet_rejects_what_would_span(kubelets, tell):
-    verdicts = race(kubelets, f"single-{RUN}", "single-numa-node")
+    verdicts = race(kubelets, f"single-{RUN}", "single-numa-node", rejected)
     assert not spanning(verdicts)
     assert rejected(verdicts, "TopologyAffinityError")
     tell(f"policy single-numa-node: 0 of {len(admitted(verdicts))} pods span NUMA nodes, "
@@ -143,13 +151,86 @@ def test_two_cards_of_which_one_is_free_on_each_side(kubelets, policy):
 
 def test_a_pod_gets_its_own_cpus_and_gives_them_back(kubelets):
     kind = f"own-{RUN}"
-    kubelets.node(kind, machine("single-numa-node", cpus=8, gpus=2), labels={"kind": kind})
+    kubelets.node(f"{kind}-0", machine("single-numa-node", cpus=8, gpus=2), labels={"kind": kind})
     cluster = kubelets.cluster
     cluster.api("POST", PODS, gpu_pod(kind, 2, cpu=6, kind=kind)).ok()
     settle(cluster, kind, 1)
-    [first] = kubelets.report().verdicts(kind)
+    [first] = kubelets.report().verdicts(f"{kind}-0")
     assert len(cpus(first)) == 6 and len(devices(first)) == 2
     assert first["cpuNuma"] == first["gpuNuma"] and len(first["gpuNuma"]) == 1
     cluster.api("DELETE", f"{PODS}/{kind}").ok()
     wait_for(lambda: not pods_of(cluster, kind), "the pod is gone")
-    assert kubelets.report().verdicts(kind)[0]["released"] > 0
+    assert kubelets.report().verdicts(f"{kind}-0")[0]["released"] > 0
+
+
+def make_token(cluster, account, subresource):
+    """A ServiceAccount's token, with the right to this subresource of nodes, or to nothing."""
+    cluster.api("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": account}}).ok()
+    if subresource:
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
+        cluster.api("POST", f"{rbac}/clusterroles", {"metadata": {"name": account}, "rules": [
+            {"apiGroups": [""], "resources": [f"nodes/{subresource}"], "verbs": ["get"]}]}).ok()
+        cluster.api("POST", f"{rbac}/clusterrolebindings", {
+            "metadata": {"name": account}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": account},
+            "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": account}]}).ok()
+    made = cluster.api("POST", f"/api/v1/namespaces/default/serviceaccounts/{account}/token", {"spec": {}}).ok()
+    return made["status"]["token"]
+
+
+def test_configz_tells_its_policies_to_who_may_read_them(kubelets):
+    name = f"configz-{RUN}"
+    kubelets.node(name, machine("restricted", scope="pod"))
+    reader = make_token(kubelets.cluster, f"reader-{RUN}", "configz")
+    stranger = make_token(kubelets.cluster, f"stranger-{RUN}", None)
+    def config():
+        return kubelets.configz(name, reader).ok()["kubeletconfig"]  # RBAC learns of a binding by its own watch
+    config = wait_for(config, "the reader may read")
+    assert config["kind"] == "KubeletConfiguration"
+    assert [config[key] for key in ("topologyManagerPolicy", "topologyManagerScope", "cpuManagerPolicy")] == [
+        "restricted", "pod", "static"]
+    assert kubelets.configz(name).status == 401
+    assert kubelets.configz(name, "nonsense").status == 401
+    assert kubelets.configz(name, stranger).status == 403
+
+
+def test_pods_keep_what_they_have_when_the_kubelets_are_killed(kubelets):
+    kind = f"kept-{RUN}"
+    kubelets.node(f"{kind}-0", machine("none", prefix=f"GPU-{kind}"), labels={"kind": kind})
+    cluster = kubelets.cluster
+    for response in cluster.create_many(PODS, [gpu_pod(f"{kind}-{i}", 1, cpu=2, kind=kind) for i in range(4)]):
+        response.ok()
+    settle(cluster, kind, 4)
+
+    def held():
+        return {p["name"]: (set(devices(p)), cpus(p)) for p in kubelets.report().verdicts(f"{kind}-0")}
+    before = held()
+    assert {name: what["main"] for (_, name), what in kubelets.pod_resources(f"{kind}-0").items()} == before
+    kubelets.restart()
+    wait_for(lambda: len(held()) == 4, "the kubelet has seen its pods again")
+    assert held() == before
+    cluster.api("POST", PODS, gpu_pod(f"{kind}-all", 4, cpu=4, kind=kind)).ok()
+    settle(cluster, f"{kind}-all", 1)
+    after = check_world(kubelets, kind)
+    assert len({d for p in admitted(after) for d in devices(p)}) == 8
+
+
+def test_a_card_that_fails_is_told_and_not_given_out(kubelets):
+    kind = f"health-{RUN}"
+    cards = machine("single-numa-node", gpus=1, prefix=f"GPU-{kind}")
+    kubelets.node(f"{kind}-0", cards, labels={"kind": kind})
+    cluster = kubelets.cluster
+    cluster.api("POST", PODS, gpu_pod(f"{kind}-a", 1, kind=kind)).ok()
+    settle(cluster, f"{kind}-a", 1)
+    card = devices(kubelets.report().verdicts(f"{kind}-0")[0])[0]
+    for gpu in cards["gpus"]:
+        gpu["health"] = "Failed" if gpu["uuid"] == card else "OK"
+    kubelets.set_machine(f"{kind}-0", cards)
+
+    def shown():
+        [pod] = pods_of(cluster, f"{kind}-a").values()
+        [resource] = pod["status"]["containerStatuses"][0]["allocatedResourcesStatus"]
+        return resource["resources"] == [{"resourceID": card, "health": "Unhealthy"}]
+    wait_for(shown, "the pod's status says that its card is unhealthy")
+    status = wait_for(lambda: (s := cluster.get(f"/api/v1/nodes/{kind}-0")["status"])["allocatable"][GPU] == "1" and s,
+                      "one card less is allocatable")
+    assert status["capacity"][GPU] == "2"

@@ -10,10 +10,16 @@ and what they decided, which is a test's independent checker.
 """
 
 import json
+import os
+import pathlib
+import signal
+import ssl
+import subprocess
 import typing
+import urllib.error
 import urllib.request
 
-from cluster import wait_for
+from cluster import MERGE, Response, decode, wait_for
 
 LABEL = "gpuqos.io/kubelet-devices"
 MACHINE = "dev.gpuqos.io/machine"
@@ -75,12 +81,52 @@ def sold_twice(pods):
     return twice
 
 
+def varint(data, at):
+    """A number of a protobuf message, and where it ends."""
+    value = shift = 0
+    while data[at] >= 0x80:
+        value |= (data[at] & 0x7f) << shift
+        shift += 7
+        at += 1
+    return value | data[at] << shift, at + 1
+
+
+def numbers(data):
+    """A list of numbers that are one field."""
+    at = 0
+    while at < len(data):
+        value, at = varint(data, at)
+        yield value
+
+
+def fields(data):
+    """The fields of a protobuf message, as pairs of number and value: what is not a number is bytes."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        value, at = varint(data, at)
+        if key % 8 == 2:
+            value, at = data[at:at + value], at + value
+        elif key % 8 != 0:
+            raise ValueError(f"field {key // 8} has wire type {key % 8}")
+        yield key // 8, value
+
+
+def start_ticks(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19]
+
+
 class Kubelets:
     """The kubelets of a cluster that was started --with kubelet-devices."""
 
     def __init__(self, cluster):
         self.cluster = cluster
-        self.address = (cluster.directory / "kd" / "address").read_text().strip()
+        self.directory = cluster.directory / "kd"
+        self.pid_file = cluster.directory / "pids" / "kubelet-devices"
+
+    @property
+    def address(self):
+        return (self.directory / "address").read_text().strip()
 
     def report(self):
         with urllib.request.urlopen(f"http://{self.address}/report", timeout=30) as answer:
@@ -98,3 +144,63 @@ class Kubelets:
         conditions = node["status"].get("conditions", [])
         return not node["spec"].get("taints") and any(
             c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+    def set_machine(self, name, layout):
+        """Only the cards' health may differ: a kubelet's machine does not change."""
+        self.cluster.api("PATCH", f"/api/v1/nodes/{name}",
+                         {"metadata": {"annotations": {MACHINE: json.dumps(layout)}}}, MERGE).ok()
+
+    def configz(self, name, token=None):
+        """The Response of the node's kubelet to /configz."""
+        port = self.cluster.get(f"/api/v1/nodes/{name}")["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
+        request = urllib.request.Request(f"https://127.0.0.1:{port}/configz")
+        if token:
+            request.add_header("Authorization", f"Bearer {token}")
+        tls = ssl.create_default_context(cafile=self.cluster.directory / "pki" / "ca.crt")
+        try:
+            with urllib.request.urlopen(request, timeout=30, context=tls) as answer:
+                return decode(answer.status, answer.read())
+        except urllib.error.HTTPError as error:
+            return Response(error.code, error.read().decode())
+
+    def pod_resources(self, name):
+        """What PodResources List says of the node: {(namespace, pod): {container: (device IDs, CPUs)}}."""
+        socket = self.directory / name / "pod-resources" / "kubelet.sock"
+        answer = subprocess.run(
+            ["curl", "-sS", "--http2-prior-knowledge", "--unix-socket", socket, "-H", "Content-Type: application/grpc",
+             "-H", "TE: trailers", "--data-binary", "@-", "http://localhost/v1.PodResourcesLister/List"],
+            input=bytes(5), stdout=subprocess.PIPE, check=True, timeout=30).stdout
+        return dict(self._pod(data) for number, data in fields(answer[5:]) if number == 1)
+
+    @staticmethod
+    def _pod(data):
+        found = list(fields(data))
+        names = {number: value.decode() for number, value in found if number in (1, 2)}
+        return (names[2], names[1]), dict(Kubelets._container(c) for number, c in found if number == 3)
+
+    @staticmethod
+    def _container(data):
+        found = list(fields(data))
+        name = next(value.decode() for number, value in found if number == 1)
+        ids = {i.decode() for number, d in found if number == 2 for n, i in fields(d) if n == 2}
+        return name, (ids, [cpu for number, c in found if number == 3 for cpu in numbers(c)])
+
+    def restart(self):
+        """Kills the program as it is, and starts it again on the same folder."""
+        pid = int(self.pid_file.read_text().split()[0])
+        command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
+        os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: self._is_gone(pid), "the kubelets are gone")
+        (self.directory / "address").unlink()
+        with open(self.cluster.directory / "logs" / "kubelet-devices.log", "ab") as log:
+            # Not waited for: it outlives the test, and hack/cluster/down ends it.
+            started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        self.pid_file.write_text(f"{started.pid} {start_ticks(started.pid)}\n")
+        wait_for((self.directory / "address").exists, "the kubelets are back")
+
+    @staticmethod
+    def _is_gone(pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("Z")
+        except FileNotFoundError:
+            return True

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -140,8 +139,10 @@ func (f *fleet) nodeChanged(ctx context.Context, name string) {
 		if err := f.startHost(ctx, node, l); err != nil {
 			logger.Error(err, "no kubelet for this node", "node", name)
 		}
-	case !reflect.DeepEqual(l, h.kubelet.layout):
+	case !h.kubelet.layout.isSameMachine(l):
 		logger.Info("a kubelet's machine does not change; delete the node for another", "node", name)
+	default:
+		h.setHealth(ctx, l)
 	}
 }
 
@@ -157,6 +158,7 @@ func (f *fleet) startHost(ctx context.Context, node *v1.Node, l *layout) error {
 		return fmt.Errorf("kubelet of %s: %w", node.Name, err)
 	}
 	h := &host{uid: node.UID, kubelet: k, pods: newPods(k, f), client: f.client}
+	h.latest.Store(l)
 	if err := h.serve(ctx, f.serving); err != nil {
 		return fmt.Errorf("servers of %s: %w", node.Name, err)
 	}

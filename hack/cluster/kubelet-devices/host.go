@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -38,6 +40,9 @@ type host struct {
 	configz      *http.Server
 	port         int32
 
+	latest atomic.Pointer[layout] // as the kubelet's, with the cards' health now
+	told   atomic.Bool            // the Node's status is up to date
+
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 }
@@ -55,6 +60,18 @@ func (h *host) start(ctx context.Context, before []*v1.Pod) {
 	ctx, h.cancel = context.WithCancel(ctx)
 	h.work.Go(func() { h.pods.run(ctx, before) })
 	h.work.Go(func() { h.beat(ctx) })
+	h.work.Go(func() { h.pods.followHealth(ctx) })
+}
+
+// setHealth is a device plugin's new list. The device manager tells which pods
+// it concerns, see followHealth.
+func (h *host) setHealth(ctx context.Context, l *layout) {
+	if reflect.DeepEqual(l, h.latest.Swap(l)) {
+		return
+	}
+	h.kubelet.setDevices(klog.FromContext(ctx), l.devices())
+	h.told.Store(false)
+	h.tellStatus(ctx)
 }
 
 // stop returns when nothing of the node is left but one goroutine of the CPU
@@ -76,17 +93,25 @@ func (h *host) stop(ctx context.Context) {
 // beat makes the node Ready and keeps it so. Without its Lease the node's
 // Ready condition would be taken back, so the status comes after it.
 func (h *host) beat(ctx context.Context) {
-	told := false
 	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
-		err := h.renewLease(ctx)
-		if err == nil && !told {
-			err = h.writeStatus(ctx)
-			told = err == nil
+		if err := h.renewLease(ctx); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Lease", "node", h.kubelet.name)
+			return
 		}
-		if err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "heartbeat", "node", h.kubelet.name)
-		}
+		h.tellStatus(ctx)
 	}, renewInterval, 0.04, true)
+}
+
+// tellStatus writes the Node's status if it has changed; the next beat tries
+// again what fails.
+func (h *host) tellStatus(ctx context.Context) {
+	if h.told.Swap(true) {
+		return
+	}
+	if err := h.writeStatus(ctx); err != nil && ctx.Err() == nil {
+		h.told.Store(false)
+		klog.FromContext(ctx).Error(err, "status", "node", h.kubelet.name)
+	}
 }
 
 func (h *host) renewLease(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"reflect"
 	"slices"
 
 	cadvisorapi "github.com/google/cadvisor/lib/model"
@@ -71,6 +72,21 @@ func (l *layout) devices() []*pluginapi.Device {
 		devices = append(devices, device)
 	}
 	return devices
+}
+
+// isSameMachine: all the same but for the health of the cards, which changes as
+// a machine runs.
+func (l *layout) isSameMachine(other *layout) bool {
+	return reflect.DeepEqual(l.withoutHealth(), other.withoutHealth())
+}
+
+func (l *layout) withoutHealth() layout {
+	without := *l
+	without.GPUs = slices.Clone(l.GPUs)
+	for i := range without.GPUs {
+		without.GPUs[i].Health = ""
+	}
+	return without
 }
 
 // numaOf finds the NUMA nodes of some CPUs.

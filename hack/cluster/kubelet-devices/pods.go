@@ -60,6 +60,22 @@ func (p *pods) run(ctx context.Context, before []*v1.Pod) {
 	}
 }
 
+// followHealth looks again at the pods whose devices have changed.
+func (p *pods) followHealth(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case update := <-p.kubelet.devices.Updates():
+			for _, pod := range p.kubelet.activePods() {
+				if slices.Contains(update.PodUIDs, string(pod.UID)) {
+					p.queue.Add(keyOf(pod))
+				}
+			}
+		}
+	}
+}
+
 func keyOf(pod *v1.Pod) types.NamespacedName {
 	return types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 }
@@ -143,6 +159,11 @@ func (p *pods) live(ctx context.Context, pod *v1.Pod, known *life) error {
 			return err
 		}
 		known.started = now.Time
+	}
+	if fresh := refreshedStatus(klog.FromContext(ctx), p.kubelet, pod); fresh != nil {
+		if err := p.write(ctx, pod, fresh); err != nil {
+			return err
+		}
 	}
 	if !isJobs(pod) || p.waits(pod, known.started, waitOf(pod, runFor, time.Second)) {
 		return nil

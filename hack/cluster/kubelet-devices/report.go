@@ -21,7 +21,7 @@ type nodeReport struct {
 func (f *fleet) report() report {
 	r := report{Nodes: map[string]nodeReport{}, Pods: f.ledger.copies()}
 	for _, h := range f.hosts() {
-		r.Nodes[h.kubelet.name] = nodeReport{Layout: h.kubelet.layout, Port: h.port,
+		r.Nodes[h.kubelet.name] = nodeReport{Layout: h.latest.Load(), Port: h.port,
 			PodResources: filepath.Join(h.kubelet.dir, "pod-resources", "kubelet.sock")}
 	}
 	return r

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -63,6 +64,18 @@ func runningStatus(logger klog.Logger, k *kubelet, pod *v1.Pod, started metav1.T
 	}
 	k.devices.UpdateAllocatedResourcesStatus(logger, pod, status)
 	sortDevices(status)
+	return status
+}
+
+// refreshedStatus is what the device manager would change in the status that the
+// pod has, or nil.
+func refreshedStatus(logger klog.Logger, k *kubelet, pod *v1.Pod) *v1.PodStatus {
+	status := &v1.PodStatus{ContainerStatuses: pod.DeepCopy().Status.ContainerStatuses}
+	k.devices.UpdateAllocatedResourcesStatus(logger, pod, status)
+	sortDevices(status)
+	if reflect.DeepEqual(status.ContainerStatuses, pod.Status.ContainerStatuses) {
+		return nil
+	}
 	return status
 }
 
