@@ -23,7 +23,7 @@
 #define LIMIT_SERVER_CONNECTIONS 256 /* without TLS, or before the end of the handshake */
 #define LIMIT_SERVER_CLIENTS     256 /* whose certificate is good */
 #define LIMIT_SERVER_HEADERS     (8 * 1024)
-#define LIMIT_SERVER_BODIES      (24 * 1024 * 1024) /* of requests, over all connections */
+#define LIMIT_SERVER_BODIES      (16 * 1024 * 1024) /* of requests, over all connections */
 #define LIMIT_SERVER_ANSWERS     (32 * 1024 * 1024) /* on their way; no request is read above it */
 #define LIMIT_SERVER_REQUEST_US  (2 * 1000 * 1000)  /* handshake and request, each, in all */
 #define LIMIT_SERVER_LATER_US    (30LL * 1000 * 1000) /* an answer that comes in a later turn */

@@ -177,10 +177,20 @@ static void serve(struct connection *conn)
 	buf_clear(&conn->head_bytes);
 }
 
+/* What has come, not what was announced: who announces much and sends little takes nothing. */
+static void count_body(struct connection *conn)
+{
+	conn->server->bodies += conn->body.len - conn->body_room;
+	conn->body_room = conn->body.len;
+}
+
 static void read_body(struct connection *conn)
 {
 	take_input(conn, &conn->body, conn->head.body_length - conn->body.len);
-	if (has_input(conn))
+	count_body(conn);
+	if (conn->server->bodies > LIMIT_SERVER_BODIES)
+		refuse(conn, 503);
+	else if (has_input(conn))
 		refuse(conn, 400); /* more than the body */
 	else if (conn->body.len == conn->head.body_length)
 		serve(conn);
@@ -196,12 +206,10 @@ static void begin_body(struct connection *conn, struct str rest)
 		refuse(conn, 400);
 		return;
 	}
-	if (len > LIMIT_SERVER_BODIES - server->bodies || server->answers > LIMIT_SERVER_ANSWERS) {
+	if (server->answers > LIMIT_SERVER_ANSWERS) {
 		refuse(conn, 503);
 		return;
 	}
-	server->bodies += len;
-	conn->body_room = len;
 	buf_init(&conn->body, len);
 	buf_add_str(&conn->body, rest);
 	conn->state = CONNECTION_BODY;

@@ -105,6 +105,16 @@ static void wait_connections(struct world *w, size_t count)
 	assert_int_equal(http_server_counts(w->server).connections, count);
 }
 
+static void wait_refused(struct world *w, uint64_t count)
+{
+	int64_t end = clock_monotonic(clock_system()) + RAW_PATIENCE_US;
+
+	while (http_server_counts(w->server).refused != count &&
+	       clock_monotonic(clock_system()) < end)
+		loop_run_once(w->loop, 0);
+	assert_int_equal(http_server_counts(w->server).refused, count);
+}
+
 static void send_later(struct world *w, size_t i, const char *text)
 {
 	buf_add_cstr(&http_later_reply(w->later[i])->body, text);
@@ -227,30 +237,38 @@ static void a_slow_body_is_cut(void **state)
 	raw_close(&c);
 }
 
+/* What was announced and does not come counts for nothing. */
 static void bodies_have_a_limit_over_all_connections(void **state)
 {
-	enum { FULL = LIMIT_SERVER_BODIES / MAX_BODY };
+	enum { FULL = LIMIT_SERVER_BODIES / (MAX_BODY - 1) };
+	static const char head[] = "POST /a HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n";
+	static struct raw_client clients[FULL + 1], idle[FULL];
 	struct world *w = *state;
-	struct raw_client clients[FULL], late = raw_open(w->server);
+	struct raw_client late = raw_open(w->server);
+	char *bytes = mem_alloc(MAX_BODY);
 
 	for (size_t i = 0; i < FULL; i++) {
+		idle[i] = raw_open(w->server);
+		raw_say(&idle[i], head);
 		clients[i] = raw_open(w->server);
-		raw_say(&clients[i], "POST /a HTTP/1.1\r\nContent-Length: 1048576\r\n\r\na");
+		raw_say(&clients[i], head);
+		say_long(w, &clients[i], bytes, MAX_BODY - 1);
 	}
-	wait_connections(w, FULL + 1);
-	for (size_t i = 0; i < FULL; i++) /* until all heads are read */
-		loop_run_once(w->loop, 0);
-	raw_say(&late, "POST /a HTTP/1.1\r\nContent-Length: 1\r\n\r\na");
-	raw_expect(w->loop, &late, "HTTP/1.1 503 ");
-	raw_close(&late);
-	raw_close(&clients[0]);
-	wait_connections(w, FULL - 1);
-	late = raw_open(w->server);
+	clients[FULL] = raw_open(w->server);
+	raw_say(&clients[FULL], head);
+	say_long(w, &clients[FULL], bytes, MAX_BODY - 1);
+	wait_refused(w, 1); /* whoever came last */
 	raw_say(&late, "POST /a HTTP/1.1\r\nContent-Length: 1\r\n\r\na");
 	raw_expect(w->loop, &late, "1 bytes");
 	raw_close(&late);
-	for (size_t i = 1; i < FULL; i++)
+	for (size_t i = 0; i < FULL; i++) {
 		raw_close(&clients[i]);
+		raw_close(&idle[i]);
+	}
+	raw_close(&clients[FULL]);
+	manual_clock_advance(&w->clock, LIMIT_SERVER_REQUEST_US); /* nobody reads the refused one */
+	wait_connections(w, 0);
+	mem_free(bytes);
 }
 
 /* --- later */
