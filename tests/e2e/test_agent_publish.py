@@ -9,6 +9,7 @@ import pytest
 
 from agent import ANNOTATION, EXPORTS, LEASES, USER, Agent, Kubelet, agent_pod, bound_token, install_agent, printed
 from cluster import APPLY, Client, NotYet, wait_for
+from controller import sanitized_bin, write_kubeconfig
 
 MACHINES = ["nvidia-dgx2", "power8-p100", "power9-gpu-memory", "proliant-sl390s"]
 POLICIES = ["single-numa-node", "restricted", "best-effort", "none"]
@@ -95,7 +96,7 @@ def test_in_a_quiet_time_nothing_is_written(fleet):
     wait_for(looked, "every agent has read its Node four times")
     assert writes_to_nodes(cluster, mark) == []
     assert {name: agent.annotation() for name, agent in fleet.agents.items()} == before
-    assert not list(cluster.audit("list", "nodes", USER)) and not list(cluster.audit("watch", "nodes", USER))
+    assert not [verb for verb in ("list", "watch") if list(cluster.audit(verb, "nodes", USER, mark))]
 
 
 def test_an_agent_that_is_started_again_writes_nothing_either(fleet):
@@ -150,6 +151,60 @@ def test_a_kubelet_that_cannot_prove_who_it_is_is_not_asked(fleet, tmp_path):
         agent.stop()
         other.close()
         fleet.agents[name].start()
+
+
+@pytest.fixture
+def another(fleet, tmp_path):
+    """Starts an agent of the last node, under sanitizers, in place of the usual one."""
+    name, started = fleet.names[3], []
+
+    def start(*flags, ready=True):
+        fleet.agents[name].stop()
+        agent = Agent(fleet.cluster, tmp_path, name, *flags, token=fleet.tokens[name], kubelet=fleet.kubelets[name])
+        agent.path = sanitized_bin() / "gpuqos-agent"
+        started.append(agent)
+        return agent.start(ready)
+    yield start
+    status, _ = started[0].stop(30)
+    fleet.agents[name].start()
+    assert status == 0, started[0].log()[-4000:]
+
+
+def test_a_machine_that_cannot_be_read_is_not_vouched_for(fleet, another, tmp_path):
+    export = tmp_path / "machine.xml"
+    export.write_text("no machine")
+    name = fleet.names[3]
+    agent = another("--hwloc-xml", export, "--resync=1s", ready=False)
+    wait_for(lambda: agent.try_page("/healthz")[0] == 200, "it serves")
+    fleet.cluster.api("DELETE", f"{LEASES}/gpuqos-agent-{name}").ok()
+    wait_for(lambda: (agent.metric("gpuqos_agent_machine_read_total", outcome="failed") or 0) >= 3, "it has tried")
+    assert agent.page("/readyz")[0] == 503 and agent.page("/healthz")[0] == 200
+    assert agent.log().count("the machine cannot be read") == 1
+    assert fleet.cluster.api("GET", f"{LEASES}/gpuqos-agent-{name}").status == 404
+    export.write_bytes((EXPORTS / f"{MACHINES[0]}.xml").read_bytes())
+    wait_for(lambda: len(json.loads(agent.annotation())["gpus"]) == 16, "the machine is published once it can be read")
+    agent.wait_ready()
+
+
+def test_a_node_that_is_made_anew_is_published_anew(fleet, another):
+    name = fleet.names[3]
+    agent = another("--hwloc-xml", EXPORTS / f"{MACHINES[3]}.xml", "--resync=1s")
+    before = fleet.cluster.get(f"/api/v1/nodes/{name}")
+    fleet.cluster.api("DELETE", f"/api/v1/nodes/{name}").ok()
+    wait_for(lambda: agent.page("/readyz")[0] == 503, "the agent misses its Node")
+    copy = {key: before["metadata"][key] for key in ("name", "labels")}
+    fleet.cluster.api("POST", "/api/v1/nodes", {"metadata": copy, "status": {"capacity": before["status"]["capacity"]}}).ok()
+    # The pod of the DaemonSet went with the Node, and with it the token.
+    pod = agent_pod(fleet.cluster, name)
+    fleet.tokens[name] = bound_token(fleet.cluster, pod)
+    for each in (agent, fleet.agents[name]):
+        write_kubeconfig(fleet.cluster, each.kubeconfig, fleet.tokens[name])
+    agent.stop()
+    agent.start()
+    node = fleet.cluster.get(f"/api/v1/nodes/{name}")
+    assert ANNOTATION in node["metadata"]["annotations"]
+    owner, = agent.lease()["metadata"]["ownerReferences"]
+    assert owner["uid"] == node["metadata"]["uid"] != before["metadata"]["uid"]
 
 
 # --- the Lease

@@ -21,7 +21,7 @@ import urllib.request
 import uuid
 
 from cluster import ROOT, NotYet, wait_for
-from controller import Controller
+from controller import Controller, sanitized_bin
 from gpus import H100, T4, pod, quota
 
 SOAK = os.environ.get("GPUQOS_SOAK") == "1"
@@ -40,10 +40,6 @@ def show(request, text):
     """A figure for who reads the log of the suite, which pytest would keep to itself."""
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         print(f"\n    {text}", flush=True)
-
-
-def sanitized_bin():
-    return pathlib.Path(os.environ.get("GPUQOS_ASAN_BIN", ROOT / "build" / "asan" / "bin"))
 
 
 def build_proxy():

@@ -172,13 +172,15 @@ def test_more_than_the_limits_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("arguments, said", [
-    ([], "nothing to do; see --help"),
-    (["--print", "now"], '"now" is no flag; see --help'),
-    (["--prnt"], "no flag --prnt; see --help"),
-    (["--print", "--hwloc-xml"], "--hwloc-xml needs a value"),
+    ([], "which Node this machine is nobody says: --node-name, NODE_NAME, or --print to see it without a cluster"),
+    (["--print", "now"], "now: no argument is expected"),
+    (["--prnt"], "--prnt: unknown or incomplete flag; --help lists them"),
+    (["--print", "--hwloc-xml"], "--hwloc-xml: unknown or incomplete flag; --help lists them"),
+    (["--node-name=a", "--json"], "--json and --ascii go with --print"),
+    (["--node-name=a", "--resync=0s"], '--resync: "0s" is no time such as 1500ms, 15s or 2m'),
 ])
 def test_wrong_usage_is_2(arguments, said):
-    assert run(AGENT, *arguments) == (2, "", f"gpuqos-agent: {said}\n")
+    assert run(AGENT, *arguments, NODE_NAME="") == (2, "", f"gpuqos-agent: {said}\n")
 
 
 def test_version_and_help():

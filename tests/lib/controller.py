@@ -35,6 +35,11 @@ def binary(name="gpuqos-controller"):
     return pathlib.Path(os.environ.get("GPUQOS_BIN", ROOT / "build" / "bin")) / name
 
 
+def sanitized_bin():
+    """The folder of the programs with sanitizers."""
+    return pathlib.Path(os.environ.get("GPUQOS_ASAN_BIN", ROOT / "build" / "asan" / "bin"))
+
+
 # A tenant's admin: all of the built-in role admin, and more than one should give: quotas, limits and
 # namespaces as well, so that it is our policies that refuse and not RBAC.
 TENANTS = "tenant-admins"
@@ -113,6 +118,7 @@ class Controller:
 
     def __init__(self, cluster, directory, *flags, token=None, env=None):
         self.cluster = cluster
+        self.path = binary(self.program)
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.flags = flags
@@ -138,7 +144,7 @@ class Controller:
         """Starts it, and waits until its caches are complete unless told not to."""
         assert not self.alive
         self.metrics_port, self.health_port = free_port(), free_port()
-        command = [binary(self.program), "--kubeconfig", self.kubeconfig,
+        command = [self.path, "--kubeconfig", self.kubeconfig,
                    f"--metrics-bind-address=127.0.0.1:{self.metrics_port}",
                    f"--health-probe-bind-address=127.0.0.1:{self.health_port}", *self.flags]
         with open(self.log_path, "ab") as log:
