@@ -94,10 +94,13 @@
 #define LIMIT_LAYOUT               65536 /* bytes of an annotation gpuqos.io/topology */
 #define LIMIT_LAYOUT_NUMAS         64
 #define LIMIT_LAYOUT_BRIDGES       512
-#define LIMIT_LAYOUT_GPUS          64          /* a set of them is a word */
-#define LIMIT_LAYOUT_MIGS          64          /* profiles of a card, and partitions of a profile */
-#define LIMIT_LAYOUT_CPUS          8192        /* what Linux can be built for */
-#define LIMIT_LAYOUT_TEXT          128         /* a uuid, product, profile or writer */
+#define LIMIT_LAYOUT_GPUS          64   /* a set of them is a word */
+#define LIMIT_LAYOUT_MIGS          64   /* profiles of a card, and partitions of a profile */
+#define LIMIT_LAYOUT_CPUS          8192 /* what Linux can be built for */
+#define LIMIT_LAYOUT_TEXT          128  /* a uuid, product, profile or writer */
+#define LIMIT_HELD_MESSAGE         (4 * 1024 * 1024) /* what kubelet tells of devices, once */
+#define LIMIT_HELD_CONTAINERS      1024              /* with GPUs, of one node */
+#define LIMIT_HELD_DEVICES         4096              /* that they hold, and that there are */
 #define LIMIT_LAYOUT_AMOUNT        (1LL << 56) /* bytes, or bytes per second: 64 sum up to 4Ei */
 
 /* What the program says */

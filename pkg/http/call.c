@@ -139,6 +139,13 @@ static void set_socket(CURL *easy, struct http_pool *pool)
 	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, pool->cutoff);
 }
 
+static long version_of(const struct http_pool *pool)
+{
+	if (pool->unix_socket)
+		return CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
+	return pool->http1_only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS;
+}
+
 CURL *easy_new(struct http_pool *pool)
 {
 	CURL *easy = curl_easy_init();
@@ -149,8 +156,10 @@ CURL *easy_new(struct http_pool *pool)
 	curl_easy_setopt(easy, CURLOPT_PROXY, pool->proxy_url ? pool->proxy_url : "");
 	curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, pool->connect_timeout_ms);
-	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
-			 pool->http1_only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS);
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, version_of(pool));
+	curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, pool->unix_socket);
+	/* libcurl 7.88 begins HTTP/2 anew on such a connection that it uses again. */
+	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, pool->unix_socket ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, call_header);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_ready);

@@ -38,6 +38,10 @@ struct http_pool_options {
 	size_t receive_buffer; /* of streams: bytes, 1 KiB to 512 KiB; 0 for 16 KiB. Whole answers
 				  take at least 32 KiB */
 	bool http1_only;
+	/* Where to connect instead of the URL's host; a path; NULL: there. HTTP/2 from the first
+	 * byte, without TLS, as gRPC speaks it locally, each request on a connection of its own;
+	 * the URL is then an http one. */
+	const char *unix_socket;
 	struct cutoff *cutoff; /* of all its sockets; borrowed for life; NULL: none */
 };
 
@@ -83,6 +87,8 @@ struct http_response {
 	int64_t retry_after_us;  /* of Retry-After in seconds, else 0 */
 	int64_t sent_us;         /* monotonic */
 	bool http2;
+	int grpc_status;         /* of gRPC, behind the body as well; -1: not told */
+	struct str grpc_message; /* as it was sent; borrowed for the callback */
 };
 
 struct http_handlers {

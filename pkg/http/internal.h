@@ -11,6 +11,7 @@
 
 #define MAX_CONNECTIONS  64L          /* of one pool: a stream on HTTP/1.1 takes one for itself */
 #define MAX_CONTENT_TYPE 128          /* bytes kept of one */
+#define MAX_GRPC_MESSAGE 256          /* likewise; the rest is cut off */
 #define IDLE_HANDLES     32           /* easy handles kept for the next request */
 #define OWN_HEADERS      3            /* Content-Type, Expect, Host */
 #define WHOLE_BUFFER     (32L * 1024) /* see take_easy() */
@@ -19,8 +20,8 @@ struct http_pool {
 	struct loop *loop;
 	const char *name;
 	CURLM *multi;
-	struct curl_blob ca, cert, key; /* owned; the key is wiped */
-	char *server_name, *proxy_url;  /* owned, may be NULL */
+	struct curl_blob ca, cert, key;              /* owned; the key is wiped */
+	char *server_name, *proxy_url, *unix_socket; /* owned, may be NULL */
 	long connect_timeout_ms, receive_buffer;
 	bool insecure, http1_only;
 	struct cutoff *cutoff; /* borrowed, may be NULL */
@@ -64,7 +65,7 @@ struct http_call {
 	int64_t begun_us, heard_us;     /* of http_send() and of the last byte */
 
 	struct http_response response;
-	char content_type[MAX_CONTENT_TYPE];
+	char content_type[MAX_CONTENT_TYPE], grpc_message[MAX_GRPC_MESSAGE];
 	size_t header_bytes;
 	bool headers_done;
 	bool over; /* no handler may be called any more */

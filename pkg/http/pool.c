@@ -93,6 +93,7 @@ static void pool_destroy(struct http_pool *pool)
 	mem_free(pool->cert.data);
 	mem_free(pool->key.data);
 	mem_free(pool->server_name);
+	mem_free(pool->unix_socket);
 	mem_free_secret(pool->proxy_url);
 	mem_free(pool);
 }
@@ -377,6 +378,8 @@ static void copy_options(struct http_pool *pool, const struct http_pool_options 
 	pool->key = copy_blob(tls->key_pem);
 	if (!str_empty(tls->server_name))
 		pool->server_name = mem_strndup(tls->server_name.data, tls->server_name.len);
+	if (options->unix_socket)
+		pool->unix_socket = mem_strdup(options->unix_socket);
 	pool->insecure = tls->insecure;
 	pool->http1_only = options->http1_only;
 	pool->cutoff = options->cutoff;
@@ -471,6 +474,7 @@ int http_send(struct http_pool *pool, const struct http_request *request,
 	call = mem_alloc(sizeof(*call));
 	call->pool = pool;
 	call->handlers = *handlers;
+	call->response.grpc_status = -1;
 	call->begun_us = call->heard_us = loop_now(pool->loop);
 	loop_timer_init(&call->timer, pool->loop, pool->name, on_call_timer, call);
 	if (call_pack(call, request, err) < 0) {

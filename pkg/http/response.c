@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Response headers: of all that a server may send, three facts are kept. */
+/* Response headers: of all that a server may send, three facts are kept, and two of gRPC. */
 #include <ctype.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "http/internal.h"
@@ -39,6 +40,37 @@ static void keep_retry_after(struct http_call *call, struct str value)
 		call->response.retry_after_us = seconds * USEC_PER_SEC;
 }
 
+static void keep_grpc_status(struct http_call *call, struct str value)
+{
+	int64_t status;
+
+	if (str_to_int64(value, 0, INT32_MAX, &status))
+		call->response.grpc_status = (int)status;
+}
+
+static void keep_grpc_message(struct http_call *call, struct str value)
+{
+	value.len = MIN(value.len, sizeof(call->grpc_message));
+	if (value.len > 0)
+		memcpy(call->grpc_message, value.data, value.len);
+	call->response.grpc_message = (struct str){call->grpc_message, value.len};
+}
+
+/* Behind the body, where an answer could come in full before its outcome was known. */
+static int trailer_line(struct http_call *call, struct str line)
+{
+	struct str name, value;
+
+	if (!str_split(line, ':', &name, &value))
+		return 0;
+	value = http_trim(value);
+	if (http_name_is(name, STR("grpc-status")))
+		keep_grpc_status(call, value);
+	else if (http_name_is(name, STR("grpc-message")))
+		keep_grpc_message(call, value);
+	return 0;
+}
+
 static int header_line(struct http_call *call, struct str line)
 {
 	struct str name, value;
@@ -50,7 +82,7 @@ static int header_line(struct http_call *call, struct str line)
 		return keep_content_type(call, value);
 	if (http_name_is(name, STR("retry-after")))
 		keep_retry_after(call, value);
-	return 0;
+	return trailer_line(call, line);
 }
 
 /* A status line, also the one after an interim answer (1xx): what was read before is void. */
@@ -87,7 +119,7 @@ static int take(struct http_call *call, struct str line)
 		return call_error(call, ERROR_LIMIT, "more than %d bytes of headers",
 				  LIMIT_HTTP_HEADERS);
 	if (call->headers_done)
-		return 0; /* trailers */
+		return trailer_line(call, line_of(line));
 	if (str_starts_with(line, STR("HTTP/"))) {
 		begin(call);
 		return 0;

@@ -26,9 +26,9 @@ def run(export, description, path, library="libnvml_test.so", *arguments):
 
 @pytest.fixture(name="published")
 def publisher(tmp_path):
-    def published(export, description, library="libnvml_test.so", says=""):
+    def published(export, description, library="libnvml_test.so"):
         status, out, err = run(export, description, tmp_path / "cards", library, "--json")
-        assert status == 0 and says in err and bool(says) == bool(err), err
+        assert (status, err) == (0, "")
         return json.loads(out)
     return published
 
@@ -104,16 +104,11 @@ def test_hostile_texts_never_spoil_what_is_published(published):
     assert "mig" not in layout["gpus"][0]
 
 
-def test_a_library_that_lies_about_how_many_is_said(published):
-    layout = published(DGX2, "count 4000000000\n", says="4000000000 cards")
-    assert len(layout["gpus"]) == 16
-    assert {g["health"] for g in layout["gpus"]} == {"Unknown"}
-
-
 def test_a_library_that_was_named_must_work(tmp_path):
     for library, description, says in [("libnvml_none.so", "", "cannot be loaded"),
                                        ("libnvml_test.so", "init 9\n", "not loaded"),
-                                       ("libnvml_test.so", "init 18\n", "another version")]:
+                                       ("libnvml_test.so", "init 18\n", "another version"),
+                                       ("libnvml_test.so", "count 4000000000\n", "4000000000 cards")]:
         status, out, err = run(DGX2, description, tmp_path / "cards", library)
         assert (status, out) == (1, "") and says in err
 
