@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CMD_KUBECTL_SIMULATE_FLAGS_H
+#define GPUQOS_CMD_KUBECTL_SIMULATE_FLAGS_H
+
+#include <stdio.h>
+
+#include "cli/simulate.h"
+
+struct simulate_flags {
+	const char *nodes, *pods; /* files; borrowed from argv, as all texts */
+	const char *svg;          /* file to write; NULL: none */
+	bool json, picture, ascii;
+	enum sim_policy policies[SIM_POLICY_COUNT];
+	size_t n_policies;
+	int64_t first_seed;
+	uint32_t n_seeds;
+};
+
+enum simulate_flags_outcome { SIMULATE_RUN, SIMULATE_HELP };
+
+/* @argv[0] is the command's own name. INVALID: with what is wrong in words for whoever typed it. */
+int simulate_flags_parse(int argc, char **argv, struct simulate_flags *ret_flags,
+			 enum simulate_flags_outcome *ret_outcome, struct error *err);
+void simulate_flags_help(FILE *file);
+
+#endif
