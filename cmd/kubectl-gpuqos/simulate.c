@@ -74,7 +74,6 @@ static int run(const struct simulate_flags *flags, struct error *err)
 		.n_policies = flags->n_policies,
 		.first_seed = flags->first_seed,
 		.n_seeds = flags->n_seeds,
-		.picture = flags->picture || flags->svg,
 	};
 	int drawn = -1;
 

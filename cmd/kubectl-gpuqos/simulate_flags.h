@@ -8,8 +8,7 @@
 
 struct simulate_flags {
 	const char *nodes, *pods; /* files; borrowed from argv, as all texts */
-	const char *svg;          /* file to write; NULL: none */
-	bool json, picture, ascii;
+	bool json;
 	enum sim_policy policies[SIM_POLICY_COUNT];
 	size_t n_policies;
 	int64_t first_seed;
