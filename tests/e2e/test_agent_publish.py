@@ -40,6 +40,9 @@ def fleet(world, tmp_path_factory):
     for kubelet in kubelets.values():
         kubelet.close()
     world.cluster.kubectl("delete", "-n", "gpuqos-system", "daemonset/gpuqos-agent")
+    # What is said of them is of other machines: nobody else is to find them so.
+    for name in names:
+        world.cluster.api("DELETE", f"/api/v1/nodes/{name}").ok()
 
 
 def writes_to_nodes(cluster, since):
