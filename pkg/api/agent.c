@@ -3,7 +3,9 @@
 #include "api/agent.h"
 
 #include "api/layout.h"
+#include "api/pack.h"
 #include "api/wire_agent.h"
+#include "base/clock.h"
 #include "codec/json.h"
 #include "codec/json_out.h"
 
@@ -118,4 +120,19 @@ void api_body_agent_lease(struct buf *body, const struct body_agent_lease *lease
 	json_out_micro_time(&out, "renewTime", lease->renew_us);
 	json_out_end(&out);
 	json_out_end(&out);
+}
+
+#define NO_DURATION_US (40 * USEC_PER_SEC) /* of a Lease that says nothing of use */
+
+void api_pack_agent(const struct wire_lease *wire, struct agent_facts *ret_facts)
+{
+	int32_t seconds = wire->spec.duration_s;
+
+	*ret_facts = (struct agent_facts){
+		.name = wire->meta.name,
+		.holder = wire->spec.holder,
+		.resource_version = api_version_number(wire->meta.resource_version),
+		.renew_us = wire->spec.renew_us,
+		.duration_us = seconds > 0 ? seconds * USEC_PER_SEC : NO_DURATION_US,
+	};
 }

@@ -3,13 +3,14 @@
 #define GPUQOS_API_AGENT_H
 
 #include "api/decode.h"
+#include "api/wire.h"
 #include "base/buf.h"
 #include "model/layout.h"
 
 /* What a node's agent reads and writes in Kubernetes. */
 #define API_AGENT_MANAGER "gpuqos-agent" /* field manager, and the start of its Leases' names */
 #define API_AGENT_NAME    "gpuqos-agent" /* label app.kubernetes.io/name of what is an agent's */
-#define API_AGENT_LEASE   "gpuqos-agent-"
+#define API_AGENT_LEASE   AGENT_LEASE_PREFIX
 
 /* The agent's own Node; strings borrowed from the bytes or the arena. */
 struct agent_node {
@@ -45,5 +46,8 @@ struct body_agent_lease {
  * and for a merge patch that renews it and puts right what others changed. Its Node owns it.
  */
 void api_body_agent_lease(struct buf *body, const struct body_agent_lease *lease);
+
+/* An agent's Lease, read. Borrowed from @wire. A duration that cannot be one is the agent's own. */
+void api_pack_agent(const struct wire_lease *wire, struct agent_facts *ret_facts);
 
 #endif

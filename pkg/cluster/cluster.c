@@ -27,6 +27,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->evictions, sizeof(struct eviction_record));
 	table_init(&cluster->layouts, sizeof(struct layout_record));
 	table_init(&cluster->assumptions, sizeof(struct assumption_record));
+	table_init(&cluster->agents, sizeof(struct agent_record));
 	dra_init(&cluster->dra);
 	table_init(&cluster->offers, sizeof(struct offer_cell));
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
@@ -37,6 +38,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	cluster->dirty_first = cluster->dirty_last = cluster->taken = TABLE_NONE;
 	cluster->dirty_tenant_first = cluster->dirty_tenant_last = TABLE_NONE;
 	cluster->taken_tenant = TABLE_NONE;
+	cluster->look_first = cluster->look_last = cluster->taken_node = TABLE_NONE;
 	return cluster;
 }
 
@@ -83,6 +85,8 @@ void cluster_free(struct cluster *cluster)
 	table_clear(&cluster->evictions);
 	table_clear(&cluster->layouts);
 	table_clear(&cluster->assumptions);
+	table_clear(&cluster->agents);
+	map_clear(&cluster->agents_by_node);
 	map_clear(&cluster->layouts_by_shape);
 	dra_clear(&cluster->dra);
 	table_clear(&cluster->offers);
@@ -118,6 +122,7 @@ static const char *kind_name(enum cluster_kind kind)
 		[CLUSTER_CLAIMS] = "ResourceClaim",
 		[CLUSTER_SLICES] = "ResourceSlice",
 		[CLUSTER_CLASSES] = "DeviceClass",
+		[CLUSTER_AGENTS] = "Lease",
 	};
 
 	return names[kind];
@@ -189,6 +194,9 @@ static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint3
 	case CLUSTER_CLASSES:
 		class_remove(cluster, handle);
 		break;
+	case CLUSTER_AGENTS:
+		agent_remove(cluster, handle);
+		break;
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -220,6 +228,8 @@ static uint32_t record_find(const struct cluster *cluster, enum cluster_kind kin
 		return slice_find(cluster, name);
 	case CLUSTER_CLASSES:
 		return class_find(cluster, name);
+	case CLUSTER_AGENTS:
+		return agent_find(cluster, name);
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -259,6 +269,7 @@ static struct population population_of(const struct cluster *cluster, enum clust
 				    offsetof(struct device_claim_record, epoch)},
 		[CLUSTER_SLICES] = {&cluster->dra.slices, offsetof(struct slice_record, epoch)},
 		[CLUSTER_CLASSES] = {&cluster->dra.classes, offsetof(struct class_record, epoch)},
+		[CLUSTER_AGENTS] = {&cluster->agents, offsetof(struct agent_record, epoch)},
 	};
 
 	return of[kind];

@@ -50,6 +50,7 @@ enum cluster_kind {
 	CLUSTER_CLAIMS,  /* ResourceClaims */
 	CLUSTER_SLICES,  /* ResourceSlices */
 	CLUSTER_CLASSES, /* DeviceClasses */
+	CLUSTER_AGENTS,  /* Leases of nodes' agents; cluster/agents.h */
 	CLUSTER_KIND_COUNT
 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is to be looked at: namespaces and tenants, each in a chain through its records, in order of
- * first change. Both look-backs (the record that was taken last) keep a handle alive while whoever
- * took it works on it.
+ * What is to be looked at: namespaces, tenants and nodes, each in a chain through its records, in
+ * order of first change. The look-backs (the record that was taken last) keep a handle alive while
+ * whoever took it works on it.
  */
 #include "cluster/internal.h"
+#include "cluster/looks.h"
 
 void mark_namespace(struct cluster *cluster, uint32_t namespace)
 {
@@ -102,4 +103,61 @@ bool cluster_take_dirty_tenant(struct cluster *cluster, uint32_t *ret_tenant)
 	cluster->taken_tenant = tenant;
 	*ret_tenant = tenant;
 	return true;
+}
+
+/* --- nodes */
+
+void mark_node(struct cluster *cluster, uint32_t node)
+{
+	struct node_record *record = node_at(cluster, node);
+
+	if (record->looked_at_next)
+		return;
+	record->looked_at_next = true;
+	record->look_next = TABLE_NONE;
+	if (cluster->look_last == TABLE_NONE)
+		cluster->look_first = node;
+	else
+		node_at(cluster, cluster->look_last)->look_next = node;
+	cluster->look_last = node;
+}
+
+bool cluster_take_node(struct cluster *cluster, uint32_t *ret_node)
+{
+	uint32_t last = cluster->taken_node, node;
+	struct node_record *record;
+
+	cluster->taken_node = TABLE_NONE;
+	if (last != TABLE_NONE)
+		node_release(cluster, last);
+	membership_refresh(cluster);
+	node = cluster->look_first;
+	if (node == TABLE_NONE)
+		return false;
+	record = node_at(cluster, node);
+	cluster->look_first = record->look_next;
+	if (cluster->look_first == TABLE_NONE)
+		cluster->look_last = TABLE_NONE;
+	record->looked_at_next = false;
+	cluster->taken_node = node;
+	*ret_node = node;
+	return true;
+}
+
+void cluster_look_again(struct cluster *cluster)
+{
+	for (uint32_t node = table_next(&cluster->nodes, 0); node != TABLE_NONE;
+	     node = table_next(&cluster->nodes, node + 1)) {
+		node_at(cluster, node)->told = LAYOUT_IS_ABSENT;
+		mark_node(cluster, node);
+	}
+}
+
+enum layout_state cluster_tell_layout(struct cluster *cluster, uint32_t node)
+{
+	struct node_record *record = node_at(cluster, node);
+	enum layout_state told = (enum layout_state)record->told;
+
+	record->told = record->state;
+	return told;
 }

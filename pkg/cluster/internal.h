@@ -79,6 +79,11 @@ static inline struct layout_record *layout_at(const struct cluster *cluster, uin
 	return (struct layout_record *)table_at(&cluster->layouts, layout);
 }
 
+static inline struct agent_record *agent_at(const struct cluster *cluster, uint32_t agent)
+{
+	return (struct agent_record *)table_at(&cluster->agents, agent);
+}
+
 static inline struct assumption_record *assumption_at(const struct cluster *cluster,
 						      uint32_t assumption)
 {
@@ -134,6 +139,8 @@ void node_gone(struct cluster *cluster, uint32_t node);
 /* Follows what a node says of its layout. */
 void layout_follow(struct cluster *cluster, uint32_t node, const struct node_facts *facts);
 void layout_forget(struct cluster *cluster, uint32_t node);
+/* What is known of the layout, by all that tells, after any of it changed. */
+void layout_settle(struct cluster *cluster, uint32_t node);
 void layouts_clear(struct cluster *cluster);
 
 /* The devices that a pod is seen to hold, interned, with a reference. */
@@ -143,6 +150,17 @@ uint32_t devices_ref(struct cluster *cluster, const struct str *ids, size_t n);
 
 /* Works out anew what is held of a node; TABLE_NONE is ignored. */
 void room_refresh(struct cluster *cluster, uint32_t node);
+
+/* Whole cards that a node offers, of all makers. */
+int64_t room_cards(const struct cluster *cluster, const struct node_record *node);
+
+/* --- agents.c */
+uint32_t agent_find(const struct cluster *cluster, struct str lease);
+bool agent_lives_on(const struct cluster *cluster, struct str node);
+void agent_remove(struct cluster *cluster, uint32_t agent);
+
+/* --- dirty.c: nodes to be looked at, as namespaces and tenants are */
+void mark_node(struct cluster *cluster, uint32_t node);
 
 /* --- assume.c */
 

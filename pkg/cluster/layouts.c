@@ -159,7 +159,8 @@ void layout_forget(struct cluster *cluster, uint32_t node)
 	intern_unref(cluster->intern, record->layout_problem);
 	record->layout = TABLE_NONE;
 	record->cards = record->layout_problem = INTERN_EMPTY;
-	record->layout_state = LAYOUT_IS_ABSENT;
+	record->published = LAYOUT_IS_ABSENT;
+	record->agent_asked = false;
 }
 
 void layout_follow(struct cluster *cluster, uint32_t node, const struct node_facts *facts)
@@ -180,9 +181,34 @@ void layout_follow(struct cluster *cluster, uint32_t node, const struct node_fac
 	record->layout = layout;
 	record->cards = cards;
 	record->layout_problem = problem;
-	record->layout_state = (uint8_t)facts->layout_state;
+	record->published = (uint8_t)facts->layout_state;
+	record->agent_asked =
+		facts->layout && str_starts_with(facts->layout->writer, STR(AGENT_WRITER));
 	if (!same)
 		room_refresh(cluster, node);
+}
+
+/* --- whether it counts */
+
+static enum layout_state judge(const struct cluster *cluster, const struct node_record *record)
+{
+	if (record->layout == TABLE_NONE)
+		return (enum layout_state)record->published;
+	if (room_cards(cluster, record) > layout_at(cluster, record->layout)->topo->n_cards)
+		return LAYOUT_IS_CONTRADICTS;
+	if (record->agent_asked && !record->agent_lives)
+		return LAYOUT_IS_AGENT_GONE;
+	return LAYOUT_IS_KNOWN;
+}
+
+void layout_settle(struct cluster *cluster, uint32_t node)
+{
+	struct node_record *record = node_at(cluster, node);
+	enum layout_state state = judge(cluster, record);
+
+	if (state != (enum layout_state)record->state)
+		mark_node(cluster, node);
+	record->state = (uint8_t)state;
 }
 
 void cluster_layouts(const struct cluster *cluster, struct cluster_layouts *ret_layouts)
@@ -191,5 +217,5 @@ void cluster_layouts(const struct cluster *cluster, struct cluster_layouts *ret_
 	for (uint32_t node = table_next(&cluster->nodes, 0); node != TABLE_NONE;
 	     node = table_next(&cluster->nodes, node + 1))
 		if (node_at(cluster, node)->first_offer != TABLE_NONE)
-			ret_layouts->nodes[cluster_room(cluster, node).state]++;
+			ret_layouts->nodes[node_at(cluster, node)->state]++;
 }

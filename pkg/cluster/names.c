@@ -23,6 +23,9 @@ static const struct names {
 	[CLUSTER_CLASSES] = {offsetof(struct cluster, dra.classes),
 			     offsetof(struct cluster, dra.classes_by_name),
 			     offsetof(struct class_record, name)},
+	[CLUSTER_AGENTS] = {offsetof(struct cluster, agents),
+			    offsetof(struct cluster, agents_by_node),
+			    offsetof(struct agent_record, node)},
 };
 
 static uint32_t name_at(const struct cluster *cluster, enum cluster_kind kind, uint32_t handle)

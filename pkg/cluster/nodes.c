@@ -30,7 +30,8 @@ uint32_t node_get(struct cluster *cluster, struct str name)
 	record->name = intern_ref(cluster->intern, name);
 	record->first_pod = record->first_offer = record->first_device = TABLE_NONE;
 	record->layout = TABLE_NONE;
-	record->layout_state = LAYOUT_IS_ABSENT;
+	record->published = record->state = record->told = LAYOUT_IS_ABSENT;
+	record->agent_lives = agent_lives_on(cluster, name);
 	name_insert(cluster, CLUSTER_NODES, node);
 	return node;
 }
@@ -39,7 +40,8 @@ void node_release(struct cluster *cluster, uint32_t node)
 {
 	struct node_record *record = node_at(cluster, node);
 
-	if (record->exists || record->first_pod != TABLE_NONE || record->devices > 0)
+	if (record->exists || record->first_pod != TABLE_NONE || record->devices > 0 ||
+	    record->looked_at_next || node == cluster->taken_node)
 		return;
 	layout_forget(cluster, node);
 	name_remove(cluster, CLUSTER_NODES, node);
@@ -201,9 +203,10 @@ static int apply(struct cluster *cluster, const struct node_facts *facts, struct
 		offers_count(cluster, node, &kinds);
 		kinds_unref(cluster, &kinds);
 		cluster->prices_stale = stale;
-		return 0;
+	} else {
+		offers_change(cluster, node, &kinds);
 	}
-	offers_change(cluster, node, &kinds);
+	layout_settle(cluster, node);
 	return 0;
 }
 
@@ -222,5 +225,6 @@ void node_gone(struct cluster *cluster, uint32_t node)
 	layout_forget(cluster, node);
 	if (node_at(cluster, node)->first_offer != TABLE_NONE)
 		offers_change(cluster, node, &none);
+	layout_settle(cluster, node);
 	node_release(cluster, node);
 }

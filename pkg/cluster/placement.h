@@ -58,6 +58,7 @@ struct cluster_room {
 
 struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node);
 bool cluster_node_exists(const struct cluster *cluster, uint32_t node);
+bool cluster_node_offers(const struct cluster *cluster, uint32_t node); /* any GPU */
 /* Why its layout is not known, a sentence; empty where that is all there is to say. */
 struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node);
 

@@ -391,6 +391,9 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 					map_bytes(&cluster->tenants_by_name) +
 					cluster->selectors.capacity * sizeof(struct selector_entry);
 	stats.bytes[CLUSTER_BINDINGS] += table_bytes(&cluster->bindings);
+	stats.objects[CLUSTER_AGENTS] = cluster->agents.count;
+	stats.bytes[CLUSTER_AGENTS] +=
+		table_bytes(&cluster->agents) + map_bytes(&cluster->agents_by_node);
 	dra_stats(&cluster->dra, &stats);
 	stats.shared_bytes = intern_bytes(cluster->intern) + vectors_bytes(&cluster->vectors);
 	*ret_stats = stats;

@@ -60,6 +60,16 @@ struct assumption_record {
 	int64_t until_us; /* monotonic */
 };
 
+/* The Lease of a node's agent, by the node's name. */
+struct agent_record {
+	uint64_t resource_version;
+	int64_t renew_us;    /* as it says */
+	int64_t heard_us;    /* monotonic: since when it says so */
+	int64_t duration_us; /* 0: nothing was read yet */
+	uint32_t node, epoch;
+	bool lives;
+};
+
 /* What is alike in the layouts of many nodes: the wires, but not who the cards are. */
 struct layout_record {
 	struct topo *topo; /* owned */
@@ -79,7 +89,12 @@ struct node_record {
 	uint32_t layout;         /* TABLE_NONE: not known */
 	uint32_t cards;          /* of the layout: 8 bytes of hash of each one's uuid, interned */
 	uint32_t layout_problem; /* interned */
-	uint8_t layout_state;    /* enum layout_state */
+	uint32_t look_next;
+	uint8_t published;                  /* enum layout_state: what the annotation makes of it */
+	uint8_t state;                      /* what counts, with capacity and agent */
+	uint8_t told;                       /* the state that was told last */
+	bool agent_asked, agent_lives;      /* its layout is an agent's; that agent's Lease holds */
+	bool looked_at_next;                /* it is in the chain through look_next */
 	uint64_t seen_cards, assumed_cards; /* as in struct cluster_room */
 	bool out;      /* its pods are taken out of the sums while devices change */
 	bool exists;   /* the Node object was seen */
@@ -246,8 +261,8 @@ struct cluster {
 	struct vectors vectors;
 	struct table pods, nodes, namespaces, quotas, owned[OWNED_COUNT];
 	struct table offers, kinds, uses;
-	struct table tenants, selections, bindings, evictions, layouts, assumptions;
-	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value;
+	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
+	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
 	struct map tenants_by_name, layouts_by_shape;
 	uint64_t layouts_made;
 	struct selector_index selectors;
@@ -267,7 +282,8 @@ struct cluster {
 	uint32_t dirty_first, dirty_last;
 	uint32_t taken; /* the namespace that cluster_take_dirty() gave last */
 	uint32_t dirty_tenant_first, dirty_tenant_last, taken_tenant;
-	uint32_t replacing; /* kinds that prices follow from, each a bit */
+	uint32_t look_first, look_last, taken_node; /* nodes, likewise */
+	uint32_t replacing;                         /* kinds that prices follow from, each a bit */
 	struct dra dra;
 	struct class_list class_list;
 	struct buf scratch; /* packed bytes of the object that is applied */

@@ -61,17 +61,10 @@ void room_refresh(struct cluster *cluster, uint32_t node)
 		if (!pod_finished(pod_at(cluster, pod)))
 			hold(cluster, node, pod_at(cluster, pod));
 	record->assumed_cards &= ~record->seen_cards;
+	mark_node(cluster, node);
 }
 
-/* --- reading */
-
-bool cluster_node_exists(const struct cluster *cluster, uint32_t node)
-{
-	return table_has(&cluster->nodes, node) && node_at(cluster, node)->exists;
-}
-
-/* Whole cards that a node offers, of all makers. */
-static int64_t whole_cards(const struct cluster *cluster, const struct node_record *node)
+int64_t room_cards(const struct cluster *cluster, const struct node_record *node)
 {
 	int64_t sum = 0;
 
@@ -82,23 +75,32 @@ static int64_t whole_cards(const struct cluster *cluster, const struct node_reco
 	return sum;
 }
 
+/* --- reading */
+
+bool cluster_node_exists(const struct cluster *cluster, uint32_t node)
+{
+	return table_has(&cluster->nodes, node) && node_at(cluster, node)->exists;
+}
+
+bool cluster_node_offers(const struct cluster *cluster, uint32_t node)
+{
+	return table_has(&cluster->nodes, node) &&
+	       node_at(cluster, node)->first_offer != TABLE_NONE;
+}
+
 struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node)
 {
 	const struct node_record *record = node_at(cluster, node);
 	struct cluster_room room = {
-		.state = (enum layout_state)record->layout_state,
+		.state = (enum layout_state)record->state,
 		.seen = record->seen_cards,
 		.assumed = record->assumed_cards,
 	};
 
-	if (record->layout == TABLE_NONE)
+	if (room.state != LAYOUT_IS_KNOWN)
 		return room;
 	room.topo = layout_at(cluster, record->layout)->topo;
 	room.layout = layout_at(cluster, record->layout)->number;
-	if (whole_cards(cluster, record) > room.topo->n_cards) {
-		room.topo = NULL;
-		room.state = LAYOUT_IS_CONTRADICTS;
-	}
 	return room;
 }
 

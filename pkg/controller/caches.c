@@ -3,15 +3,18 @@
  * what this controller watches. */
 #include "controller/caches.h"
 
+#include "api/agent.h"
 #include "api/pack.h"
 #include "api/pack_dra.h"
 #include "api/wire.h"
 #include "api/wire_quota.h"
 #include "base/mem.h"
+#include "cluster/agents.h"
 #include "ctl/expect.h"
 
 #define OWN_OBJECTS  "metadata.name=" OWNED_OBJECT_NAME
 #define OWN_BINDINGS "app.kubernetes.io/name=gpuqos"
+#define AGENT_LEASES "app.kubernetes.io/name=" API_AGENT_NAME
 
 typedef int (*apply_fn)(struct caches *caches, const void *object, struct arena *arena,
 			struct error *err);
@@ -147,6 +150,15 @@ static int apply_class(struct caches *caches, const void *object, struct arena *
 	return cluster_apply_class(caches->options.cluster, &facts, err);
 }
 
+static int apply_agent(struct caches *caches, const void *object, struct arena *arena UNUSED,
+		       struct error *err)
+{
+	struct agent_facts facts;
+
+	api_pack_agent(object, &facts);
+	return cluster_apply_agent(caches->options.cluster, &facts, loop_now(caches->loop), err);
+}
+
 /* --- what cannot be read whole */
 
 /* What it was seen to hold stays, and where it runs and whether it is over is still read. */
@@ -209,19 +221,23 @@ static const struct watched {
 	const char *field_selector, *label_selector;
 	/* Where it is not served there is none: CRDs older than the controller, or no DRA. */
 	bool optional;
+	bool at_home; /* in the controller's namespace alone */
 } watched[CLUSTER_KIND_COUNT] = {
-	[CLUSTER_PODS] = {&api_pods, apply_pod, NULL, NULL, false},
-	[CLUSTER_NODES] = {&api_nodes, apply_node, NULL, NULL, false},
-	[CLUSTER_NAMESPACES] = {&api_namespaces, apply_namespace, NULL, NULL, false},
-	[CLUSTER_QUOTAS] = {&api_gpu_memory_quotas, apply_quota, NULL, NULL, false},
-	[CLUSTER_RESOURCE_QUOTAS] = {&api_resource_quotas, apply_resource_quota, OWN_OBJECTS, NULL,
-				     false},
-	[CLUSTER_LIMIT_RANGES] = {&api_limit_ranges, apply_limit_range, OWN_OBJECTS, NULL, false},
-	[CLUSTER_TENANTS] = {&api_tenants, apply_tenant, NULL, NULL, true},
-	[CLUSTER_BINDINGS] = {&api_policy_bindings, apply_binding, NULL, OWN_BINDINGS, false},
-	[CLUSTER_CLAIMS] = {&api_resource_claims, apply_claim, NULL, NULL, true},
-	[CLUSTER_SLICES] = {&api_resource_slices, apply_slice, NULL, NULL, true},
-	[CLUSTER_CLASSES] = {&api_device_classes, apply_class, NULL, NULL, true},
+	[CLUSTER_PODS] = {&api_pods, apply_pod},
+	[CLUSTER_NODES] = {&api_nodes, apply_node},
+	[CLUSTER_NAMESPACES] = {&api_namespaces, apply_namespace},
+	[CLUSTER_QUOTAS] = {&api_gpu_memory_quotas, apply_quota},
+	[CLUSTER_RESOURCE_QUOTAS] = {&api_resource_quotas, apply_resource_quota,
+				     .field_selector = OWN_OBJECTS},
+	[CLUSTER_LIMIT_RANGES] = {&api_limit_ranges, apply_limit_range,
+				  .field_selector = OWN_OBJECTS},
+	[CLUSTER_TENANTS] = {&api_tenants, apply_tenant, .optional = true},
+	[CLUSTER_BINDINGS] = {&api_policy_bindings, apply_binding, .label_selector = OWN_BINDINGS},
+	[CLUSTER_CLAIMS] = {&api_resource_claims, apply_claim, .optional = true},
+	[CLUSTER_SLICES] = {&api_resource_slices, apply_slice, .optional = true},
+	[CLUSTER_CLASSES] = {&api_device_classes, apply_class, .optional = true},
+	[CLUSTER_AGENTS] = {&api_leases, apply_agent, .label_selector = AGENT_LEASES,
+			    .at_home = true},
 };
 
 static void touched(struct caches *caches)
@@ -336,23 +352,24 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 		cache->caches = caches;
 		cache->kind = (enum cluster_kind)i;
 		cache->expectations = expectations_new(&options->hash_key);
-		cache->reflector =
-			reflector_new(client, &(struct reflector_options){
-						      .type = watched[i].type,
-						      .field_selector = watched[i].field_selector,
-						      .label_selector = watched[i].label_selector,
-						      .optional = watched[i].optional,
-						      .sink = {.begin_replace = on_begin,
-							       .end_replace = on_end,
-							       .abort_replace = on_abort,
-							       .apply = on_apply,
-							       .outline = on_outline,
-							       .remove = on_remove,
-							       .synced = on_synced,
-							       .context = cache},
-						      .seed = options->seed + i,
-						      .log = options->log,
-					      });
+		cache->reflector = reflector_new(
+			client, &(struct reflector_options){
+					.type = watched[i].type,
+					.namespace = watched[i].at_home ? options->home : STR_NONE,
+					.field_selector = watched[i].field_selector,
+					.label_selector = watched[i].label_selector,
+					.optional = watched[i].optional,
+					.sink = {.begin_replace = on_begin,
+						 .end_replace = on_end,
+						 .abort_replace = on_abort,
+						 .apply = on_apply,
+						 .outline = on_outline,
+						 .remove = on_remove,
+						 .synced = on_synced,
+						 .context = cache},
+					.seed = options->seed + i,
+					.log = options->log,
+				});
 	}
 	return caches;
 }

@@ -16,6 +16,7 @@ struct caches;
 struct caches_options {
 	struct cluster *cluster;          /* borrowed */
 	const struct source_table *table; /* borrowed; NULL: none */
+	struct str home;                  /* namespace of the Leases; borrowed for life */
 	void (*touched)(void *context); /* after each object: tenants and namespaces may be dirty */
 	void (*synced)(void *context);  /* every kind is complete for the first time */
 	void *context;

@@ -8,10 +8,12 @@
 
 #include "base/mem.h"
 #include "base/random.h"
+#include "cluster/looks.h"
 #include "cluster/read.h"
 #include "cluster/tenants.h"
 #include "controller/caches.h"
 #include "controller/leader_label.h"
+#include "controller/nodes.h"
 #include "controller/pages.h"
 #include "controller/quota/reconcile.h"
 #include "controller/tenant/reconcile.h"
@@ -36,6 +38,7 @@ struct controller {
 	struct recorder *recorder;
 	struct quota_reconciler quota;
 	struct tenant_reconciler tenant;
+	struct nodes nodes;
 	struct work *quota_work, *tenant_work; /* keys: namespaces, tenants */
 
 	bool leads, recounted, stopping;
@@ -53,13 +56,15 @@ static bool writes(const struct controller *controller)
 	return work_running(controller->quota_work);
 }
 
-/* Tenants first: taking them may make namespaces dirty. Who does not write remembers nothing:
+/* Nodes first: what their pods have concerns tenants; then tenants, which may make namespaces
+ * dirty. Who does not write remembers nothing:
  * leading marks everything anew. */
 static void take_dirty(void *context)
 {
 	struct controller *controller = context;
 	uint32_t key;
 
+	nodes_look(&controller->nodes, writes(controller));
 	while (cluster_take_dirty_tenant(controller->cluster, &key))
 		if (writes(controller))
 			work_add_at(controller->tenant_work, key,
@@ -132,6 +137,7 @@ static void may_begin(struct controller *controller)
 	work_start(controller->tenant_work);
 	cluster_forget_grants(controller->cluster);
 	cluster_mark_all_dirty(controller->cluster);
+	cluster_look_again(controller->cluster);
 	take_dirty(controller);
 }
 
@@ -315,6 +321,19 @@ static void new_tenant_work(struct controller *controller)
 					     });
 }
 
+static void start_nodes(struct controller *controller)
+{
+	struct nodes *nodes = &controller->nodes;
+
+	nodes->cluster = controller->cluster;
+	nodes->recorder = controller->recorder;
+	nodes->leases = caches_reflector(controller->caches, CLUSTER_AGENTS);
+	nodes->loop = controller->loop;
+	nodes->touched = take_dirty;
+	nodes->context = controller;
+	nodes_start(nodes);
+}
+
 static int know_resources(struct controller *controller, struct error *err)
 {
 	const struct source_table *table = &controller->options.config->resources;
@@ -344,6 +363,9 @@ int controller_new(struct kube_client *client, const struct controller_options *
 	controller->caches = caches_new(client, &(struct caches_options){
 							.cluster = controller->cluster,
 							.table = &options->config->resources,
+							.home = options->pod_namespace.len
+									? options->pod_namespace
+									: options->lease_namespace,
 							.touched = take_dirty,
 							.synced = on_synced,
 							.context = controller,
@@ -359,6 +381,7 @@ int controller_new(struct kube_client *client, const struct controller_options *
 						     options->pod_name, options->log);
 	new_quota_work(controller);
 	new_tenant_work(controller);
+	start_nodes(controller);
 	loop_timer_init(&controller->recount_timer, controller->loop, "recount", recount_turn,
 			controller);
 	if (options->metrics)
@@ -378,6 +401,7 @@ void controller_free(struct controller *controller)
 	quota_reconciler_clear(&controller->quota);
 	tenant_reconciler_clear(&controller->tenant);
 	leader_label_free(controller->label);
+	nodes_clear(&controller->nodes);
 	recorder_free(controller->recorder);
 	caches_free(controller->caches);
 	cluster_free(controller->cluster);

@@ -21,6 +21,8 @@ struct pages_view {
 
 /* Prometheus families of caches, quotas, election and log. */
 void pages_write_metrics(const struct pages_view *view, struct buf *page);
+/* Of these, those of topology (pages_topology.c). */
+void pages_write_topology(const struct pages_view *view, struct buf *page);
 /* A line per cache; false when one was never complete. */
 bool pages_write_caches(const struct pages_view *view, struct buf *text);
 

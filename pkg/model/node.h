@@ -101,6 +101,20 @@ const char *layout_state_reason(enum layout_state state);
 
 struct layout; /* model/layout.h */
 
+/* What layouts that an agent publishes begin their `writer` with, and its Lease its name. */
+#define AGENT_WRITER       "gpuqos-agent/"
+#define AGENT_LEASE_PREFIX "gpuqos-agent-"
+
+/* The Lease of a node's agent as observed: transient, borrowed. */
+struct agent_facts {
+	struct str name;           /* of the Lease; whose it is follows from it */
+	struct str holder;         /* the node's name, while there is an agent */
+	uint64_t resource_version; /* 0 when it is no number */
+	int64_t renew_us;    /* by the agent's clock, which is nobody else's: only that it changes
+				matters */
+	int64_t duration_us; /* above 0 */
+};
+
 /* A node as observed: transient, everything borrowed. */
 struct node_facts {
 	struct str name, uid;

@@ -37,7 +37,7 @@ static const char *const watches[] = {
 	"WATCH resourcequotas", "WATCH limitranges",
 	"WATCH tenantqos",      "WATCH validatingadmissionpolicybindings",
 	"WATCH resourceclaims", "WATCH resourceslices",
-	"WATCH deviceclasses"};
+	"WATCH deviceclasses",  "WATCH leases"};
 
 struct world {
 	struct fake_kube_world kube;

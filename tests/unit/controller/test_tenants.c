@@ -22,7 +22,7 @@ static const char *const watches[] = {
 	"WATCH resourcequotas", "WATCH limitranges",
 	"WATCH tenantqos",      "WATCH validatingadmissionpolicybindings",
 	"WATCH resourceclaims", "WATCH resourceslices",
-	"WATCH deviceclasses"};
+	"WATCH deviceclasses",  "WATCH leases"};
 
 static const char node[] =
 	"{\"metadata\":{\"name\":\"n\",\"uid\":\"n\",\"resourceVersion\":\"10\",\"labels\":{"

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A timer for Leases, and sentences about layouts. */
+#include "controller/nodes.h"
+
+#include "api/type.h"
+#include "base/limits.h"
+#include "cluster/agents.h"
+#include "cluster/looks.h"
+#include "cluster/placement.h"
+#include "cluster/read.h"
+
+#define LOOK_US     (5 * USEC_PER_SEC) /* so late a Lease that was just made may be seen to end */
+#define ACTION_READ "ReadTopology"
+
+/* --- Leases */
+
+/* Whether silence is the agents' and not ours. */
+static bool hears(const struct nodes *nodes, int64_t now_us)
+{
+	struct reflector_stats stats;
+
+	reflector_stats(nodes->leases, &stats);
+	return stats.synced && stats.last_error.kind == ERROR_NONE &&
+	       now_us - nodes->looked_us < 2 * LOOK_US;
+}
+
+static void look_at_leases(void *context)
+{
+	struct nodes *nodes = context;
+	int64_t now_us = loop_now(nodes->loop), next_us;
+
+	if (!hears(nodes, now_us))
+		cluster_excuse_agents(nodes->cluster, now_us);
+	nodes->looked_us = now_us;
+	cluster_expire_agents(nodes->cluster, now_us, &next_us);
+	loop_timer_set(&nodes->timer, MIN(next_us, now_us + LOOK_US));
+	nodes->touched(nodes->context);
+}
+
+void nodes_start(struct nodes *nodes)
+{
+	loop_timer_init(&nodes->timer, nodes->loop, "agents", look_at_leases, nodes);
+	nodes->looked_us = loop_now(nodes->loop);
+	loop_timer_set(&nodes->timer, nodes->looked_us + LOOK_US);
+}
+
+void nodes_clear(struct nodes *nodes)
+{
+	loop_timer_clear(&nodes->timer);
+	*nodes = (struct nodes){0};
+}
+
+/* --- layouts */
+
+static void add_problem(struct buf *note, enum layout_state state, struct str name,
+			struct str problem)
+{
+	if (state == LAYOUT_IS_AGENT_GONE)
+		buf_printf(note,
+			   "its agent's Lease " AGENT_LEASE_PREFIX "%.*s is not renewed any more",
+			   STR_ARGS(name));
+	else if (!str_empty(problem))
+		buf_add_str(note, problem);
+	else
+		buf_add_cstr(note, "it offers more whole GPUs than its layout lists");
+}
+
+/* "TopologyAgentGone" */
+static const char *const reasons[] = {
+#define X(name, reason) [LAYOUT_IS_##name] = "Topology" reason,
+	LAYOUT_STATES(X)
+#undef X
+};
+
+static void tell(struct nodes *nodes, struct str name, enum layout_state state, struct str problem)
+{
+	bool known = state == LAYOUT_IS_KNOWN;
+	struct buf note;
+
+	buf_init(&note, LIMIT_EVENT_NOTE);
+	if (known) {
+		buf_add_cstr(&note, "The node's topology is known again.");
+	} else {
+		buf_add_cstr(&note, "The node's topology is not known: ");
+		add_problem(&note, state, name, problem);
+		buf_add_cstr(&note, ". No pod that requires a topology is placed here.");
+	}
+	/* Who describes a node looks for Events about its name as well as its uid. */
+	recorder_event(nodes->recorder,
+		       &(struct recorder_event){
+			       {STR("v1"), str_from(api_nodes.kind), STR_NONE, name, name},
+			       known ? "Normal" : "Warning",
+			       reasons[state],
+			       ACTION_READ,
+			       buf_str(&note)});
+	buf_clear(&note);
+}
+
+static void look_at_layout(struct nodes *nodes, uint32_t node)
+{
+	enum layout_state state = cluster_room(nodes->cluster, node).state, told;
+
+	if (!cluster_node_offers(nodes->cluster, node))
+		return;
+	told = cluster_tell_layout(nodes->cluster, node);
+	if (state == told || state == LAYOUT_IS_ABSENT)
+		return;
+	if (state == LAYOUT_IS_KNOWN && told == LAYOUT_IS_ABSENT)
+		return;
+	tell(nodes, cluster_node_name(nodes->cluster, node), state,
+	     cluster_layout_problem(nodes->cluster, node));
+}
+
+void nodes_look(struct nodes *nodes, bool tells)
+{
+	uint32_t node;
+
+	while (cluster_take_node(nodes->cluster, &node))
+		if (tells && cluster_node_exists(nodes->cluster, node))
+			look_at_layout(nodes, node);
+}
