@@ -14,6 +14,7 @@
 
 #include "base/macros.h"
 #include "cluster/internal.h"
+#include "cluster/looks.h"
 #include "cluster/read.h"
 
 #define GPU "gpu.nvidia.com"
@@ -687,7 +688,8 @@ static void nothing_is_left_behind(void **state)
 	cluster_delete(f->cluster, CLUSTER_CLAIMS, STR("a"), STR("c"));
 	cluster_delete(f->cluster, CLUSTER_SLICES, STR_NONE, STR("s1"));
 	cluster_delete(f->cluster, CLUSTER_CLASSES, STR_NONE, STR("mig.nvidia.com"));
-	while (cluster_take_dirty(f->cluster, &namespace))
+	while (cluster_take_dirty(f->cluster, &namespace) ||
+	       cluster_take_node(f->cluster, &namespace))
 		;
 	assert_int_equal(f->cluster->dra.device_kinds.count, 0);
 	assert_int_equal(f->cluster->dra.pools.count, 0);
