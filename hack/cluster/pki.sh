@@ -25,8 +25,6 @@ issue_all() {
 		-addext keyUsage=critical,digitalSignature,keyCertSign,cRLSign
 	issue apiserver /CN=kube-apiserver extendedKeyUsage=serverAuth \
 		"subjectAltName=IP:127.0.0.1,IP:10.96.0.1,DNS:localhost,DNS:kubernetes.default.svc"
-	issue kubelets /O=system:nodes/CN=system:node:kubelets extendedKeyUsage=serverAuth \
-		"subjectAltName=IP:127.0.0.1,DNS:localhost"
 	issue_client admin /O=system:masters/CN=admin
 	issue_client kube-controller-manager /CN=system:kube-controller-manager
 	issue_client kube-scheduler /CN=system:kube-scheduler

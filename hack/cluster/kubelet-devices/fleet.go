@@ -36,10 +36,10 @@ type settings struct {
 // fleet keeps a kubelet for every node that is ours and has a layout.
 type fleet struct {
 	settings
-	client  kubernetes.Interface
-	events  record.EventRecorder
-	serving *serving
-	ledger  ledger
+	client    kubernetes.Interface
+	events    record.EventRecorder
+	authority *authority
+	ledger    ledger
 
 	podIndex cache.Indexer
 	nodes    corelisters.NodeLister
@@ -159,7 +159,7 @@ func (f *fleet) startHost(ctx context.Context, node *v1.Node, l *layout) error {
 	}
 	h := &host{uid: node.UID, kubelet: k, pods: newPods(k, f), client: f.client}
 	h.latest.Store(l)
-	if err := h.serve(ctx, f.serving); err != nil {
+	if err := h.serve(ctx, f.authority); err != nil {
 		return fmt.Errorf("servers of %s: %w", node.Name, err)
 	}
 	// From here on events reach the queue; what was bound before is in the index.

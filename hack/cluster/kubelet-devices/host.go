@@ -47,9 +47,9 @@ type host struct {
 	work   sync.WaitGroup
 }
 
-func (h *host) serve(ctx context.Context, s *serving) error {
+func (h *host) serve(ctx context.Context, a *authority) error {
 	var err error
-	if h.configz, h.port, err = s.serveKubelet(ctx, h.client, h.kubelet); err != nil {
+	if h.configz, h.port, err = serveKubelet(ctx, a, h.client, h.kubelet); err != nil {
 		return err
 	}
 	h.podResources, err = servePodResources(ctx, h.kubelet)

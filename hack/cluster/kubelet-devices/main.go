@@ -30,8 +30,8 @@ type options struct {
 	kubeconfig string
 	listen     string
 	layoutFile string
-	certFile   string
-	keyFile    string
+	caFile     string
+	caKeyFile  string
 }
 
 func parseOptions() *options {
@@ -42,8 +42,8 @@ func parseOptions() *options {
 	flag.StringVar(&o.layoutFile, "layouts", "", "JSON file with the layouts of nodes by their names")
 	flag.StringVar(&o.resource, "resource", "nvidia.com/gpu", "the resource that cards are offered as")
 	flag.IntVar(&o.reserved, "reserved-cpus", 1, "CPUs of each node that no pod gets for itself")
-	flag.StringVar(&o.certFile, "tls-cert-file", "", "the kubelets' certificate (default: one made now)")
-	flag.StringVar(&o.keyFile, "tls-private-key-file", "", "and its key")
+	flag.StringVar(&o.caFile, "serving-ca-cert", "", "the CA that signs the kubelets' certificates (default: made now)")
+	flag.StringVar(&o.caKeyFile, "serving-ca-key", "", "and its key")
 	// klog's own flags: kubelet's managers tell much at -v=4.
 	klog.InitFlags(nil)
 	flag.Parse()
@@ -105,7 +105,7 @@ func newFleet(ctx context.Context, o *options) (*fleet, error) {
 	if f.client, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	if f.serving, err = newServing(o.certFile, o.keyFile); err != nil {
+	if f.authority, err = newAuthority(o.caFile, o.caKeyFile, o.dir); err != nil {
 		return nil, err
 	}
 	if o.layoutFile != "" {

@@ -15,7 +15,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/util/cert"
 	"k8s.io/klog/v2"
 	kubeletconfig "k8s.io/kubelet/config/v1beta1"
 	"k8s.io/kubernetes/pkg/kubelet/apis/config/scheme"
@@ -23,28 +22,13 @@ import (
 
 const headerTimeout = 10 * time.Second
 
-// serving is the certificate that all nodes' kubelets show.
-type serving struct {
-	certificate tls.Certificate
-}
-
-// newServing takes a certificate from files, or makes one, as kubelet does.
-func newServing(certFile, keyFile string) (*serving, error) {
-	if certFile != "" {
-		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-		return &serving{certificate: pair}, err
-	}
-	certText, keyText, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.X509KeyPair(certText, keyText)
-	return &serving{certificate: pair}, err
-}
-
 // serveKubelet serves /configz of one node on a port of its own.
-func (s *serving) serveKubelet(ctx context.Context, client kubernetes.Interface, k *kubelet) (*http.Server, int32, error) {
+func serveKubelet(ctx context.Context, a *authority, client kubernetes.Interface, k *kubelet) (*http.Server, int32, error) {
 	config, err := k.configuration()
+	if err != nil {
+		return nil, 0, err
+	}
+	certificate, err := a.issue(k.name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -62,7 +46,7 @@ func (s *serving) serveKubelet(ctx context.Context, client kubernetes.Interface,
 		_, _ = w.Write(config)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, TLSConfig: &tls.Config{
-		Certificates: []tls.Certificate{s.certificate}, MinVersion: tls.VersionTLS12}}
+		Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}}
 	go func() {
 		if err := server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
 			klog.FromContext(ctx).Error(err, "configz", "node", k.name)
