@@ -2,11 +2,14 @@
 happens to GPU pods when nobody minds the NUMA nodes.
 """
 
+import json
 import random
 import secrets
 
 import pytest
+from agent import EXPORTS, Agent, agent_pod, bound_token, install_agent
 from cluster import Cluster, NotYet, wait_for
+from controller import install
 from kubelets import GPU, Kubelets, admitted, cpus, devices, machine, rejected, sold_twice, spanning
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -234,3 +237,20 @@ def test_a_card_that_fails_is_told_and_not_given_out(kubelets):
     status = wait_for(lambda: (s := cluster.get(f"/api/v1/nodes/{kind}-0")["status"])["allocatable"][GPU] == "1" and s,
                       "one card less is allocatable")
     assert status["capacity"][GPU] == "2"
+
+
+def test_the_agent_asks_this_kubelet_as_it_asks_any(kubelets, tmp_path):
+    """It finds address and port in the Node, and trusts the certificate, without being told a thing."""
+    name = f"agent-{RUN}"
+    cluster = kubelets.cluster
+    kubelets.node(name, machine("restricted", scope="pod"), labels={"nvidia.com/gpu.present": "true"})
+    install(cluster)
+    install_agent(cluster)
+    agent = Agent(cluster, tmp_path, name, "--hwloc-xml", EXPORTS / "nvidia-dgx2.xml",
+                  token=bound_token(cluster, agent_pod(cluster, name)))
+    agent.start()
+    try:
+        seen = wait_for(lambda: json.loads(agent.annotation() or "{}").get("kubelet"), "the agent has published kubelet's policies")
+        assert seen == {"topologyPolicy": "restricted", "topologyScope": "pod", "cpuPolicy": "static"}
+    finally:
+        agent.stop()
