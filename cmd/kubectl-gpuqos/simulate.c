@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "cli/openb.h"
+#include "cli/picture.h"
 #include "cli/simulate.h"
 #include "kube/config.h"
 #include "simulate_flags.h"
@@ -52,16 +53,48 @@ static int write_all(FILE *file, const char *name, const struct buf *out, struct
 	return 0;
 }
 
-static int report(const struct simulate_flags *flags, const struct simulation *simulation,
-		  struct error *err)
+static int write_svg(const char *path, const struct buf *out, struct error *err)
+{
+	FILE *file = fopen(path, "we");
+	int status;
+
+	if (!file)
+		return error_set_errno(err, errno, "%s", path);
+	status = write_all(file, path, out, err);
+	if (fclose(file) != 0 && status == 0)
+		return error_set_errno(err, errno, "%s", path);
+	return status;
+}
+
+static int draw_svg(const char *path, const struct simulation *simulation, struct picture *picture,
+		    struct error *err)
 {
 	CLEANUP(buf_clear) struct buf out;
 
 	buf_init(&out, OUTPUT_MAX);
+	picture_make(picture, simulation->first, simulation->plan->input, PICTURE_SVG);
+	picture_svg(picture, &out);
+	return write_svg(path, &out, err);
+}
+
+static int report(const struct simulate_flags *flags, const struct simulation *simulation,
+		  struct error *err)
+{
+	struct picture *picture CLEANUP(mem_free) = mem_alloc(sizeof(*picture));
+	CLEANUP(buf_clear) struct buf out;
+
+	buf_init(&out, OUTPUT_MAX);
+	if (flags->svg && draw_svg(flags->svg, simulation, picture, err) < 0)
+		return -1;
 	if (flags->json)
 		simulation_json(simulation, &out);
 	else
 		simulation_print(simulation, &out);
+	if (flags->picture) {
+		picture_make(picture, simulation->first, simulation->plan->input, PICTURE_TERMINAL);
+		buf_add_char(&out, '\n');
+		picture_text(picture, flags->ascii, &out);
+	}
 	return write_all(stdout, "standard output", &out, err);
 }
 
@@ -74,6 +107,7 @@ static int run(const struct simulate_flags *flags, struct error *err)
 		.n_policies = flags->n_policies,
 		.first_seed = flags->first_seed,
 		.n_seeds = flags->n_seeds,
+		.picture = flags->picture || flags->svg,
 	};
 	int drawn = -1;
 

@@ -7,7 +7,7 @@
 #include "base/macros.h"
 #include "base/str.h"
 
-enum { NODES = 1, PODS, SEEDS, POLICY, JSON, HELP };
+enum { NODES = 1, PODS, SEEDS, POLICY, JSON, PICTURE, SVG, ASCII, HELP };
 
 static const struct {
 	const char *name, *value; /* value: as --help names it, NULL for none */
@@ -19,6 +19,9 @@ static const struct {
 	{"seeds", "A-B", SEEDS, "one run for each, in another order of pods (42-51)"},
 	{"policy", "LIST", POLICY, "who places, with commas between (gpuqos,fgd); all: each"},
 	{"json", NULL, JSON, "every run with its figures at each percent"},
+	{"picture", NULL, PICTURE, "draw how the nodes fill in the first run"},
+	{"svg", "FILE", SVG, "write that picture to a file"},
+	{"ascii", NULL, ASCII, "draw without UTF-8"},
 	{"help", NULL, HELP, "say this"},
 };
 
@@ -88,6 +91,9 @@ static int read_value(int id, struct simulate_flags *flags, struct error *err)
 	case PODS:
 		flags->pods = optarg;
 		return 0;
+	case SVG:
+		flags->svg = optarg;
+		return 0;
 	case SEEDS:
 		return read_seeds(optarg, flags, err);
 	default:
@@ -102,6 +108,8 @@ static int check(const struct simulate_flags *flags, int argc, char **argv, stru
 	if (!flags->nodes || !flags->pods)
 		return error_set(err, ERROR_INVALID, "%s is missing; see --help",
 				 flags->nodes ? "--openb-pods" : "--openb-nodes");
+	if (flags->json && flags->picture)
+		return error_set(err, ERROR_INVALID, "--json or --picture, not both");
 	return 0;
 }
 
@@ -119,6 +127,12 @@ int simulate_flags_parse(int argc, char **argv, struct simulate_flags *ret_flags
 		switch (id) {
 		case JSON:
 			flags.json = true;
+			break;
+		case PICTURE:
+			flags.picture = true;
+			break;
+		case ASCII:
+			flags.ascii = true;
 			break;
 		case HELP:
 			*ret_outcome = SIMULATE_HELP;

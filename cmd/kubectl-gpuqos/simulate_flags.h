@@ -8,7 +8,8 @@
 
 struct simulate_flags {
 	const char *nodes, *pods; /* files; borrowed from argv, as all texts */
-	bool json;
+	const char *svg;          /* file to write; NULL: none */
+	bool json, picture, ascii;
 	enum sim_policy policies[SIM_POLICY_COUNT];
 	size_t n_policies;
 	int64_t first_seed;

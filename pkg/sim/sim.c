@@ -34,6 +34,7 @@ struct sums {
 struct sim {
 	const struct sim_input *input;
 	enum sim_policy policy;
+	int64_t seed;
 	struct sim_arrivals arrivals;
 	struct sim_rules rules;
 	struct place *places;
@@ -71,6 +72,7 @@ struct sim *sim_new(const struct sim_input *input, const struct gorand_table *ta
 
 	sim->input = input;
 	sim->policy = policy;
+	sim->seed = seed;
 	sim->capacity = sim_input_cards(input) * FRAG_WHOLE;
 	frag_mix_set(&sim->rules.mix, input->asks, input->n_asks);
 	fgd_init(&sim->rules.fgd, input->asks, input->n_asks);
@@ -240,6 +242,16 @@ bool sim_step(struct sim *sim, uint32_t count)
 	for (; count > 0 && sim->next < sim->arrivals.n_pods; count--)
 		arrive(sim, sim->arrivals.pods[sim->next++]);
 	return sim->next < sim->arrivals.n_pods;
+}
+
+enum sim_policy sim_policy_of(const struct sim *sim)
+{
+	return sim->policy;
+}
+
+int64_t sim_seed_of(const struct sim *sim)
+{
+	return sim->seed;
 }
 
 double sim_progress(const struct sim *sim)

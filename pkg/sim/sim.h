@@ -40,6 +40,9 @@ void sim_free(struct sim *sim);
 /* Lets up to @count pods arrive; false when none were left. */
 bool sim_step(struct sim *sim, uint32_t count);
 
+enum sim_policy sim_policy_of(const struct sim *sim);
+int64_t sim_seed_of(const struct sim *sim);
+
 /* How far it is, in [0, 1]. */
 double sim_progress(const struct sim *sim);
 

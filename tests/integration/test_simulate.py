@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 
@@ -96,6 +97,27 @@ def test_the_table_has_a_line_for_each_policy():
     assert lines[4].split()[1:3] == ["95.14", "95.29"]
 
 
+def test_pictures_are_the_same_each_time_and_well_formed(tmp_path):
+    svg = tmp_path / "nodes.svg"
+    arguments = openb("default", "--seeds", "42", "--policy", "gpuqos", "--picture", "--svg", svg)
+    status, out, err = run(RELEASE, *arguments)
+    assert (status, err) == (0, "")
+    drawn = svg.read_bytes()
+    drawn_rows = out[out.index("\nproduct "):].splitlines()[2:]
+    assert 20 <= len(drawn_rows) <= 40
+    assert sum(int(row[13:18]) for row in drawn_rows) == 1213
+    assert sum(int(row[19:24]) for row in drawn_rows) == 6212
+    assert xml.etree.ElementTree.fromstring(drawn).tag == "{http://www.w3.org/2000/svg}svg"
+    assert run(ASAN, *arguments) == (0, out, "")
+    assert svg.read_bytes() == drawn
+
+
+def test_a_picture_that_cannot_be_written_is_told():
+    status, out, err = run(RELEASE, *openb("default", "--seeds", "42", "--policy", "fgd", "--svg", "/nowhere/x.svg"))
+    assert (status, out) == (1, "")
+    assert err == "kubectl gpuqos simulate: /nowhere/x.svg: No such file or directory\n"
+
+
 @pytest.mark.parametrize("arguments, words", [
     ([], "--openb-nodes is missing; see --help"),
     (["--openb-nodes", "x"], "--openb-pods is missing; see --help"),
@@ -104,6 +126,7 @@ def test_the_table_has_a_line_for_each_policy():
     (["more"], '"more" is no flag; see --help'),
     (["--policy", "best"], 'no policy "best"; see --help'),
     (["--policy", "fgd,fgd"], "policy fgd is there twice"),
+    (["--openb-nodes", "x", "--openb-pods", "x", "--json", "--picture"], "--json or --picture, not both"),
     (["--seeds", "9-8"], '--seeds is "9-8": a number, or two with - between, at most 1000 seeds'),
     (["--seeds", "x"], '--seeds is "x": a number, or two with - between, at most 1000 seeds'),
 ])
