@@ -13,17 +13,34 @@
 
 #define MAX_SCORE 10
 
+#define ONES UINT64_C(0x0101010101010101)
+#define HIGH UINT64_C(0x8080808080808080)
+
+/* Whether one of eight bytes is no ASCII, a control character, a quote or a backslash. */
+static bool has_special(const char *at)
+{
+	uint64_t word, quote, backslash;
+
+	memcpy(&word, at, sizeof(word));
+	quote = word ^ ONES * '"';
+	backslash = word ^ ONES * '\\';
+	/* A borrow comes out of a byte that is special itself. */
+	return ((word | (word - ONES * 0x20) | (quote - ONES) | (backslash - ONES)) & HIGH) != 0;
+}
+
 /* Whether all of @s can stand between quotes as it is, as the name of every node can. */
 static bool is_plain(struct str s)
 {
-	bool plain = true;
+	char padded[sizeof(uint64_t)] = {'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a'};
+	size_t at = 0;
 
-	for (size_t i = 0; i < s.len; i++) {
-		unsigned char c = (unsigned char)s.data[i];
-
-		plain &= c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
-	}
-	return plain;
+	for (; s.len - at >= sizeof(uint64_t); at += sizeof(uint64_t))
+		if (has_special(s.data + at))
+			return false;
+	if (at == s.len)
+		return true;
+	memcpy(padded, s.data + at, s.len - at);
+	return !has_special(padded);
 }
 
 static void add_quoted(struct buf *buf, struct str s)
