@@ -27,12 +27,12 @@ def kubelets():
         yield Kubelets(cluster)
 
 
-def gpu_pod(name, gpus, cpu=4, kind="", namespace="default"):
-    """A Guaranteed pod with whole CPUs, for the nodes of this kind."""
+def gpu_pod(name, gpus, cpu=4, kind="", containers=("main",)):
+    """A Guaranteed pod with whole CPUs, for the nodes of this kind: so much for each container."""
     amounts = {"cpu": str(cpu), "memory": "1Gi", GPU: str(gpus)}
-    return {"metadata": {"name": name, "namespace": namespace}, "spec": {
+    return {"metadata": {"name": name}, "spec": {
         "nodeSelector": {"kind": kind} if kind else {}, "terminationGracePeriodSeconds": 0,
-        "containers": [{"name": "main", "image": "x", "resources": {"requests": amounts, "limits": amounts}}]}}
+        "containers": [{"name": c, "image": "x", "resources": {"requests": amounts, "limits": amounts}} for c in containers]}}
 
 
 def pods_of(cluster, prefix):
@@ -121,9 +121,9 @@ def test_with_single_numa_node_the_kubelet_rejects_what_would_span(kubelets, tel
          f"{len(rejected(verdicts))} rejected")
 
 
-def one_free_on_each_side(kubelets, kind, policy):
+def one_free_on_each_side(kubelets, kind, policy, scope="container"):
     """A node full of pods of 1 card, of which one on each NUMA node has gone again."""
-    kubelets.node(f"{kind}-0", machine(policy, prefix=f"GPU-{kind}"), labels={"kind": kind})
+    kubelets.node(f"{kind}-0", machine(policy, scope, prefix=f"GPU-{kind}"), labels={"kind": kind})
     cluster = kubelets.cluster
     for response in cluster.create_many(PODS, [gpu_pod(f"{kind}-{i}", 1, cpu=1, kind=kind) for i in range(8)]):
         response.ok()
@@ -150,6 +150,21 @@ def test_two_cards_of_which_one_is_free_on_each_side(kubelets, policy):
     else:
         assert (verdict["verdict"], verdict["reason"]) == ("Rejected", "TopologyAffinityError"), verdict
     check_world(kubelets, kind)
+
+
+@pytest.mark.parametrize("scope", ["container", "pod"])
+def test_two_containers_with_a_card_each_of_which_one_is_free_on_each_side(kubelets, scope):
+    """single-numa-node holds for each container; only the pod's scope holds for all of them together."""
+    kind = f"two-{scope}-{RUN}"
+    one_free_on_each_side(kubelets, kind, "single-numa-node", scope)
+    cluster = kubelets.cluster
+    cluster.api("POST", PODS, gpu_pod(f"{kind}-pair", 1, cpu=1, kind=kind, containers=("left", "right"))).ok()
+    settle(cluster, f"{kind}-pair", 1)
+    verdict = check_world(kubelets, kind)[-1]
+    if scope == "container":
+        assert verdict["verdict"] == "Admitted" and verdict["gpuNuma"] == [0, 1], verdict
+    else:
+        assert (verdict["verdict"], verdict["reason"]) == ("Rejected", "TopologyAffinityError"), verdict
 
 
 def test_a_pod_gets_its_own_cpus_and_gives_them_back(kubelets):

@@ -73,7 +73,7 @@ def sold_twice(pods):
     twice = []
     held = {}
     for pod in admitted(pods):  # in the order of the decisions
-        for thing in [*devices(pod), *cpus(pod)]:
+        for thing in {*devices(pod), *cpus(pod)}:  # a pod's init container passes on what it had
             before = held.get((pod["node"], thing))
             if before and (before["released"] == 0 or before["released"] > pod["decided"]):
                 twice.append((pod["node"], thing, before["name"], pod["name"]))
