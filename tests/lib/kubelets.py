@@ -9,6 +9,7 @@ and what they decided, which is a test's independent checker.
         assert not sold_twice(report.pods)
 """
 
+import datetime
 import json
 import os
 import pathlib
@@ -20,9 +21,11 @@ import urllib.error
 import urllib.request
 
 from cluster import MERGE, Response, decode, wait_for
+from controller import SYSTEM
 
 LABEL = "gpuqos.io/kubelet-devices"
 MACHINE = "dev.gpuqos.io/machine"
+TOPOLOGY = "gpuqos.io/topology"
 GPU = "nvidia.com/gpu"
 
 
@@ -144,6 +147,16 @@ class Kubelets:
         conditions = node["status"].get("conditions", [])
         return not node["spec"].get("taints") and any(
             c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+    def publish(self, name, layout, seconds=3600):
+        """What a live agent of the node shows, without an agent: the layout, and a Lease that holds so long."""
+        uid = self.cluster.api("PATCH", f"/api/v1/nodes/{name}",
+                               {"metadata": {"annotations": {TOPOLOGY: json.dumps(layout)}}}, MERGE).ok()["metadata"]["uid"]
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        self.cluster.api("POST", f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases", {
+            "metadata": {"name": f"gpuqos-agent-{name}", "labels": {"app.kubernetes.io/name": "gpuqos-agent"}, "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid}]},
+            "spec": {"holderIdentity": name, "leaseDurationSeconds": seconds, "renewTime": now}}).ok()
 
     def set_machine(self, name, layout):
         """Only the cards' health may differ: a kubelet's machine does not change."""
