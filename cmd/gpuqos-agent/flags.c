@@ -58,6 +58,8 @@ static const struct flag rows[] = {
 	     "who signed kubelet's certificate (default: as the API server's)"),
 	FLAG("kubelet-server-name", "NAME", flag_set_text, flags.kubelet_server_name,
 	     "that the certificate has (default: the node's name)"),
+	FLAG("pod-resources-socket", "PATH", flag_set_text, flags.pod_resources,
+	     "of kubelet (default: where kubelet has it; 0: no GpuNode is written)"),
 	FLAG("resync", "TIME", flag_set_time, flags.resync_us,
 	     "between looks at machine, Node and kubelet (default 60s)"),
 	FLAG("start-spread", "TIME", flag_set_time, flags.spread_us,

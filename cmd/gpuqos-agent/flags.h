@@ -19,6 +19,7 @@ struct flags {
 	const char *node_name;       /* NULL: nobody said */
 	const char *lease_namespace; /* NULL: the pod's, else the kubeconfig context's */
 	const char *kubelet_address, *kubelet_ca_file, *kubelet_server_name; /* agent/agent.h */
+	const char *pod_resources;                                           /* likewise */
 	int64_t resync_us, spread_us;
 };
 

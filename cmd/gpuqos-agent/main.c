@@ -118,6 +118,7 @@ static int make_agent(struct program *program, struct error *err)
 				 .kubelet_address = flags->kubelet_address,
 				 .kubelet_ca_file = flags->kubelet_ca_file,
 				 .kubelet_server_name = server_name,
+				 .pod_resources = flags->pod_resources,
 				 .resync_us = flags->resync_us,
 				 .spread_us = flags->spread_us,
 				 .log = process->log,

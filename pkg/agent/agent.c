@@ -6,9 +6,11 @@
  */
 #include "agent/agent.h"
 
+#include "agent/devices.h"
 #include "agent/kubelet.h"
 #include "agent/lease.h"
 #include "agent/pages.h"
+#include "agent/podresources.h"
 #include "agent/publish.h"
 #include "agent/survey.h"
 #include "api/agent.h"
@@ -16,6 +18,7 @@
 #include "base/mem.h"
 
 #define WRITE_INTERVAL_US (10 * USEC_PER_SEC)
+#define DEVICES_US        (10 * USEC_PER_SEC) /* between questions who holds what */
 #define NODE_MEMORY       (4 * 1024 * 1024)
 #define LATE_US           (10 * USEC_PER_MIN) /* a look at the machine that takes longer is stuck */
 
@@ -25,6 +28,7 @@ struct agent {
 	struct loop *loop;
 	struct survey *survey;
 	struct kubelet *kubelet; /* NULL: not to be asked */
+	struct devices *devices; /* NULL: likewise */
 	struct agent_lease *lease;
 	struct publish publish;
 	struct loop_timer timer;
@@ -83,6 +87,8 @@ static void on_view(void *context, const struct sources_view *view, const struct
 	if (!view)
 		return;
 	judge_nvml(agent, &view->nvml_error);
+	if (agent->devices)
+		devices_see(agent->devices, view);
 	agent->machine = view->layout;
 	agent->has_machine = true;
 	refresh(agent);
@@ -133,6 +139,8 @@ static void know_node(struct agent *agent, struct str uid)
 	if (!str_empty(uid))
 		agent->uid = mem_strndup(uid.data, uid.len);
 	agent_lease_own(agent->lease, uid);
+	if (agent->devices)
+		devices_own(agent->devices, uid);
 }
 
 static void refuse(struct agent *agent, const struct error *err)
@@ -327,11 +335,16 @@ static void make_metrics(struct agent *agent, struct metrics *metrics)
 	metrics_add_collector(metrics, collect, agent);
 }
 
+static bool is_off(const char *address)
+{
+	return address && str_equal(str_from(address), STR("0"));
+}
+
 static void make_kubelet(struct agent *agent, uint64_t seed)
 {
 	const struct agent_options *options = &agent->options;
 
-	if (options->kubelet_address && str_equal(str_from(options->kubelet_address), STR("0"))) {
+	if (is_off(options->kubelet_address)) {
 		agent->kubelet_settled = true;
 		return;
 	}
@@ -345,6 +358,26 @@ static void make_kubelet(struct agent *agent, uint64_t seed)
 						 .on_answer = on_kubelet,
 						 .context = agent,
 					 });
+}
+
+static void make_devices(struct agent *agent, uint64_t seed)
+{
+	const struct agent_options *options = &agent->options;
+
+	if (is_off(options->pod_resources))
+		return;
+	agent->devices = devices_new(
+		agent->client, &(struct devices_options){
+				       .node = options->node,
+				       .writer = options->writer,
+				       .socket = options->pod_resources ? options->pod_resources
+									: PODRESOURCES_SOCKET,
+				       .every_us = MIN(options->resync_us, DEVICES_US),
+				       .spread_us = options->spread_us,
+				       .log = options->log,
+				       .metrics = options->metrics,
+				       .seed = seed,
+			       });
 }
 
 int agent_new(struct kube_client *client, const struct agent_options *options,
@@ -366,6 +399,7 @@ int agent_new(struct kube_client *client, const struct agent_options *options,
 		agent->loop,
 		&(struct survey_options){options->sources, options->resync_us, on_view, agent});
 	make_kubelet(agent, random_u64(&seeds));
+	make_devices(agent, random_u64(&seeds));
 	agent->lease = agent_lease_new(client, &(struct agent_lease_options){
 						       .namespace = options->namespace,
 						       .node = options->node,
@@ -392,6 +426,7 @@ void agent_free(struct agent *agent)
 	kube_abandon(agent->call);
 	agent_lease_free(agent->lease);
 	kubelet_free(agent->kubelet);
+	devices_free(agent->devices);
 	survey_free(agent->survey);
 	publish_clear(&agent->publish);
 	mem_free(agent->uid);
@@ -401,6 +436,8 @@ void agent_free(struct agent *agent)
 void agent_start(struct agent *agent)
 {
 	survey_start(agent->survey);
+	if (agent->devices)
+		devices_start(agent->devices);
 	if (agent->kubelet && agent->options.kubelet_address)
 		kubelet_ask(agent->kubelet, agent->options.kubelet_address);
 	loop_defer(&agent->timer);

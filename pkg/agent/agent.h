@@ -10,8 +10,8 @@
 /*
  * A node's agent: looks at the machine (agent/survey.h), asks kubelet (agent/kubelet.h), keeps the
  * annotation gpuqos.io/topology of its Node as these two say (agent/publish.h), and renews a Lease
- * (agent/lease.h) while what is published holds. It reads its own Node by name, from time to time,
- * and lists and watches nothing.
+ * (agent/lease.h) while what is published holds. Beside it agent/devices.h keeps its GpuNode. It
+ * reads its own Node by name, from time to time, and lists and watches nothing.
  */
 struct agent;
 
@@ -23,8 +23,9 @@ struct agent_options {
 	const char *kubelet_address; /* "host:port"; NULL: as the Node says; "0": not asked */
 	const char *kubelet_ca_file, *kubelet_server_name; /* NULL: see agent/kubelet.h; the node's
 							      name */
-	int64_t resync_us; /* between looks at the machine, at the Node and at kubelet */
-	int64_t spread_us; /* see agent/publish.h */
+	const char *pod_resources; /* kubelet's socket; NULL: as kubelet has it; "0": not asked */
+	int64_t resync_us;         /* between looks at the machine, at the Node and at kubelet */
+	int64_t spread_us;         /* see agent/publish.h */
 	struct log *log;
 	struct metrics *metrics;
 	uint64_t seed;

@@ -36,6 +36,13 @@ static const char *const methods[QUESTIONS] = {
 	[QUESTION_ALLOCATABLE] = "GetAllocatableResources",
 };
 
+/* An answer, with all that it borrows from. */
+struct told {
+	struct buf answers[QUESTIONS];
+	struct arena arena;
+	struct held held;
+};
+
 struct podresources {
 	struct loop *loop;
 	struct podresources_options options;
@@ -45,7 +52,18 @@ struct podresources {
 	struct http_pool *pool; /* while a question is under way */
 	enum question question;
 	struct buf answers[QUESTIONS];
+	struct told *last; /* NULL: nothing yet */
 };
+
+static void told_free(struct told *told)
+{
+	if (!told)
+		return;
+	for (int i = 0; i < QUESTIONS; i++)
+		buf_clear(&told->answers[i]);
+	arena_clear(&told->arena);
+	mem_free(told);
+}
 
 static void forget(struct podresources *podresources)
 {
@@ -87,34 +105,48 @@ static int open_frame(const struct buf *body, struct str *ret_message, struct er
 	return 0;
 }
 
-static int read_answers(const struct podresources *podresources, struct arena *arena,
-			struct held *held, struct error *err)
+static int read_answers(struct told *told, struct error *err)
 {
 	struct str message;
 
-	if (open_frame(&podresources->answers[QUESTION_PODS], &message, err) < 0 ||
-	    held_read_pods(message, arena, held, err) < 0 ||
-	    open_frame(&podresources->answers[QUESTION_ALLOCATABLE], &message, err) < 0 ||
-	    held_read_allocatable(message, arena, held, err) < 0)
-		return error_wrap(err, "kubelet at %s", podresources->options.socket);
+	if (open_frame(&told->answers[QUESTION_PODS], &message, err) < 0 ||
+	    held_read_pods(message, &told->arena, &told->held, err) < 0 ||
+	    open_frame(&told->answers[QUESTION_ALLOCATABLE], &message, err) < 0 ||
+	    held_read_allocatable(message, &told->arena, &told->held, err) < 0)
+		return -1;
 	return 0;
+}
+
+/* The answers' bytes move with what is read of them. */
+static struct told *told_new(struct podresources *podresources)
+{
+	struct told *told = mem_alloc(sizeof(*told));
+
+	arena_init(&told->arena, HELD_MEMORY);
+	for (int i = 0; i < QUESTIONS; i++) {
+		told->answers[i] = podresources->answers[i];
+		buf_init(&podresources->answers[i], FRAME_HEAD + LIMIT_HELD_MESSAGE);
+	}
+	return told;
 }
 
 static void conclude(struct podresources *podresources)
 {
-	CLEANUP(arena_clear) struct arena arena;
-	struct held held = {0};
+	struct told *told = told_new(podresources), *before = podresources->last;
 	struct error err = {0};
 
-	arena_init(&arena, HELD_MEMORY);
-	if (read_answers(podresources, &arena, &held, &err) < 0) {
+	if (read_answers(told, &err) < 0) {
+		told_free(told);
+		error_wrap(&err, "kubelet at %s", podresources->options.socket);
 		failed(podresources, &err);
 		return;
 	}
+	forget(podresources);
+	podresources->last = told;
 	loop_timer_set(&podresources->timer,
 		       loop_now(podresources->loop) + podresources->options.every_us);
-	podresources->options.on_answer(podresources->options.context, &held, NULL);
-	forget(podresources);
+	podresources->options.on_answer(podresources->options.context, &told->held, NULL);
+	told_free(before);
 }
 
 static int judge(const struct podresources *podresources, const struct http_response *response,
@@ -248,5 +280,6 @@ void podresources_free(struct podresources *podresources)
 		return;
 	loop_timer_clear(&podresources->timer);
 	forget(podresources);
+	told_free(podresources->last);
 	mem_free(podresources);
 }

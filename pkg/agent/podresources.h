@@ -20,7 +20,7 @@ struct podresources_options {
 	int64_t every_us;   /* after an answer; failures are repeated with backoff */
 	uint64_t seed;
 	/*
-	 * What kubelet told, borrowed for the callback; NULL with @err: it was not asked
+	 * What kubelet told, borrowed until the next such call; NULL with @err: it was not asked
 	 * successfully, and what it told before still stands. NOT_FOUND and FORBIDDEN say what the
 	 * agent's pod lacks.
 	 */

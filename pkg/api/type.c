@@ -48,6 +48,13 @@ DRA(api_resource_claims, "resourceclaims", "ResourceClaim", true, &wire_claim_sc
 DRA(api_resource_slices, "resourceslices", "ResourceSlice", false, &wire_slice_schema);
 DRA(api_device_classes, "deviceclasses", "DeviceClass", false, &wire_class_schema);
 
+const struct api_type api_gpu_nodes = {
+	.group = API_GROUP,
+	.version = API_VERSION,
+	.plural = "gpunodes",
+	.kind = "GpuNode",
+};
+
 const struct api_type api_gpu_memory_quotas = {
 	.group = API_GROUP,
 	.version = API_VERSION,

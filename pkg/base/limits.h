@@ -99,6 +99,7 @@
 #define LIMIT_LAYOUT_CPUS          8192 /* what Linux can be built for */
 #define LIMIT_LAYOUT_TEXT          128  /* a uuid, product, profile or writer */
 #define LIMIT_HELD_MESSAGE         (4 * 1024 * 1024) /* what kubelet tells of devices, once */
+#define LIMIT_GPUNODE              (1024 * 1024)     /* bytes of a GpuNode: etcd takes 1.5 MiB */
 #define LIMIT_HELD_CONTAINERS      1024              /* with GPUs, of one node */
 #define LIMIT_HELD_DEVICES         4096              /* that they hold, and that there are */
 #define LIMIT_LAYOUT_AMOUNT        (1LL << 56) /* bytes, or bytes per second: 64 sum up to 4Ei */
