@@ -13,8 +13,9 @@
 #include "base/mem.h"
 #include "http/server_internal.h"
 
-#define SMALL_BODY 8192 /* bytes that are sooner copied behind the head than sent for themselves \
-			 */
+#define SMALL_BODY                                                                    \
+	8192 /* bytes that are sooner copied behind the head than sent for themselves \
+	      */
 
 /* What http_later_new() finds its connection by. */
 struct http_server_exchange {

@@ -333,6 +333,32 @@ def test_slow_handshakes(server, under_attack):
             sock.close()
 
 
+def test_handshakes_that_announce_much(server, under_attack):
+    """A ClientHello of 128 KiB, of which the first record comes; OpenSSL makes room for all of it."""
+    announced = b"\x01\x01\xff\xff" + b"\x03\x03" + b"x" * 16000
+    record = b"\x16\x03\x01" + len(announced).to_bytes(2, "big") + announced
+    with under_attack():
+        before = server.stats()["accepted"]
+        sockets = flood(server, 1000, record)
+        wait_for(lambda: server.stats()["accepted"] >= before + 1000, "all were accepted")
+        for sock in sockets:
+            sock.close()
+
+
+def test_more_clients_with_certificates_than_there_is_room_for(server, under_attack):
+    """The oldest that asks for nothing makes room."""
+    context = server.context()
+    with under_attack():
+        sockets = [server.connect(context=context) for _ in range(300)]
+        stats = server.stats()
+        assert stats["authenticated"] <= 256
+        assert stats["dropped"] >= 300 - 256
+        sockets[-1].sendall(GET)
+        assert sockets[-1].recv(100).startswith(b"HTTP/1.1 200 OK\r\n")
+        for sock in sockets:
+            sock.close()
+
+
 def flood(server, count, said):
     """Connections that stay, of which each says something and waits."""
     sockets = []
