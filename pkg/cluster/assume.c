@@ -19,8 +19,10 @@ static void move(struct cluster *cluster, uint32_t pod, uint32_t node, uint64_t 
 	uint32_t before = record->node;
 
 	ledger_remove(cluster, pod);
-	pod_unlink_from_node(cluster, pod);
-	pod_link_to_node(cluster, pod, node);
+	if (node != before) { /* which may live for this pod alone */
+		pod_unlink_from_node(cluster, pod);
+		pod_link_to_node(cluster, pod, node);
+	}
 	record->cards = cards;
 	ledger_add(cluster, pod);
 	cluster_mark_dirty(cluster, record->namespace);
@@ -33,7 +35,8 @@ void cluster_assume(struct cluster *cluster, uint32_t pod, uint32_t node, uint64
 {
 	struct pod_record *record = pod_at(cluster, pod);
 
-	if (record->node != TABLE_NONE && record->assumption == TABLE_NONE)
+	if (pod_finished(record) ||
+	    (record->node != TABLE_NONE && record->assumption == TABLE_NONE))
 		return;
 	if (record->assumption == TABLE_NONE)
 		record->assumption = table_add(&cluster->assumptions);

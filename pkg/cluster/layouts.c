@@ -163,6 +163,14 @@ void layout_forget(struct cluster *cluster, uint32_t node)
 	record->agent_asked = false;
 }
 
+/* Cards that were chosen by a layout of other cards say nothing any more. */
+static void forget_choices(struct cluster *cluster, const struct node_record *node)
+{
+	for (uint32_t pod = node->first_pod; pod != TABLE_NONE;
+	     pod = pod_at(cluster, pod)->node_next)
+		pod_at(cluster, pod)->cards = 0;
+}
+
 void layout_follow(struct cluster *cluster, uint32_t node, const struct node_facts *facts)
 {
 	struct node_record *record = node_at(cluster, node);
@@ -177,6 +185,8 @@ void layout_follow(struct cluster *cluster, uint32_t node, const struct node_fac
 	text.len = MIN(text.len, (size_t)LIMIT_INTERNED_STRING);
 	problem = intern_ref(cluster->intern, text);
 	same = layout == record->layout && cards == record->cards;
+	if (cards != INTERN_EMPTY && record->cards != INTERN_EMPTY && cards != record->cards)
+		forget_choices(cluster, record);
 	layout_forget(cluster, node);
 	record->layout = layout;
 	record->cards = cards;

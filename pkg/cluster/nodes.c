@@ -226,5 +226,6 @@ void node_gone(struct cluster *cluster, uint32_t node)
 	if (node_at(cluster, node)->first_offer != TABLE_NONE)
 		offers_change(cluster, node, &none);
 	layout_settle(cluster, node);
+	room_refresh(cluster, node);
 	node_release(cluster, node);
 }

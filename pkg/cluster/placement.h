@@ -23,7 +23,7 @@ struct cluster_ask {
 	uint32_t pod;       /* its record; TABLE_NONE where no watch has shown it yet */
 	uint32_t namespace; /* TABLE_NONE: nothing is known of it */
 	uint32_t product;   /* the card that its nodeSelector asks for; INTERN_EMPTY: any */
-	uint32_t most;      /* devices that one of its containers asks for at most */
+	uint32_t most;      /* as in struct topo_request, of devices; above all of them: all */
 	struct pod_alignment alignment;
 	struct str stranger; /* a resource that it asks for and nobody has; empty: none */
 	struct vector_cell cells[LIMIT_RESOURCES_PER_POD];
@@ -52,7 +52,7 @@ struct cluster_room {
 	const struct topo *topo; /* NULL: state says why nothing is known */
 	uint64_t layout;         /* a number of its own for each shape, never used again */
 	enum layout_state state;
-	uint64_t seen;    /* cards that pods are seen to hold */
+	uint64_t seen;    /* cards that pods are seen to hold, which are not being deleted */
 	uint64_t assumed; /* that others of them are assumed to get, as placement chose */
 };
 
@@ -66,8 +66,10 @@ struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node);
 struct cluster_units {
 	uint32_t resource;   /* for cluster_name() */
 	uint32_t kind;       /* equal: what is offered is the same; TABLE_NONE: not offered */
-	int64_t count, free; /* asked for; not held yet, below 0 where more is held than is given */
+	int64_t count, free; /* asked for; not held by others, below 0 where they hold more than
+				is given */
 	int64_t total;       /* that kubelet gives out */
+	int64_t withdrawn;   /* that it does not, of all that there are */
 	bool whole;          /* one is a card */
 };
 
@@ -85,7 +87,7 @@ bool cluster_bind_view(const struct cluster *cluster, const struct cluster_ask *
 /* --- assumptions */
 
 /* @cards: those that placement chose, of the node's layout; 0: none in particular. @until_us:
- * monotonic. The pod is not bound. */
+ * monotonic. Of a pod that is bound already, or finished, nothing is assumed. */
 void cluster_assume(struct cluster *cluster, uint32_t pod, uint32_t node, uint64_t cards,
 		    int64_t until_us);
 /* It was not bound after all. A pod that is bound, or was not assumed to be, stays as it is. */

@@ -280,24 +280,6 @@ static uint32_t owner_of(struct cluster *cluster, const struct pod_facts *facts)
 	return intern_ref(cluster->intern, (struct str){text, kind.len + 1 + name.len});
 }
 
-/* Devices that one of its containers asks for at most. */
-uint32_t pod_most_devices(const struct pod_facts *facts)
-{
-	int64_t most = 0;
-
-	for (size_t i = 0; i < facts->n_containers; i++) {
-		const struct container_facts *container = &facts->containers[i];
-		int64_t sum = 0;
-
-		for (size_t k = 0; k < container->n_asks; k++)
-			sum = saturating_add(sum, str_empty(container->asks[k].device)
-							  ? container->asks[k].count
-							  : container->asks[k].devices);
-		most = MAX(most, sum);
-	}
-	return (uint32_t)MIN(most, VECTOR_DEVICES_MOST);
-}
-
 /* What it is beside what the ledger reads. */
 static void describe(struct cluster *cluster, struct pod_record *record,
 		     const struct pod_facts *facts)

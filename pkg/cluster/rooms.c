@@ -9,7 +9,10 @@
 #include "cluster/part.h"
 #include "cluster/placement.h"
 
-/* The cards of @node that a pod's devices are; all others of its devices are in no layout. */
+/*
+ * The cards of @node that a pod's devices are; all others of its devices are in no layout. Those of
+ * a pod that is on its way out may be given to others before a watch shows it.
+ */
 static uint64_t cards_of(const struct cluster *cluster, const struct node_record *node,
 			 const struct pod_record *pod)
 {
@@ -30,9 +33,10 @@ static void hold(struct cluster *cluster, uint32_t node, const struct pod_record
 	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
 	uint64_t seen = cards_of(cluster, record, pod);
 
-	record->seen_cards |= seen;
-	if (seen == 0)
-		record->assumed_cards |= pod->cards;
+	if (seen == 0 || pod->terminating)
+		record->assumed_cards |= seen | pod->cards;
+	else
+		record->seen_cards |= seen;
 	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next) {
 		struct units units = units_on(cluster, node, pod->product,
 					      vectors_cell(&cluster->vectors, cell));
@@ -109,6 +113,27 @@ struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node)
 	return intern_str(cluster->intern, node_at(cluster, node)->layout_problem);
 }
 
+/* Units of @offer that the pod of an ask holds itself, being assumed to be there. */
+static int64_t own_units(const struct cluster *cluster, const struct cluster_ask *ask,
+			 uint32_t node, uint32_t offer)
+{
+	const struct pod_record *pod = ask->pod == TABLE_NONE ? NULL : pod_at(cluster, ask->pod);
+	uint32_t cell;
+	int64_t sum = 0;
+
+	if (!pod || pod->node != node || pod_finished(pod))
+		return 0;
+	cell = vectors_first(&cluster->vectors, pod->vector);
+	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next) {
+		struct units units = units_on(cluster, node, pod->product,
+					      vectors_cell(&cluster->vectors, cell));
+
+		if (units.offer == offer)
+			sum = saturating_add(sum, units.count);
+	}
+	return sum;
+}
+
 void cluster_units_on(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
 		      struct cluster_units *ret_units)
 {
@@ -122,8 +147,10 @@ void cluster_units_on(const struct cluster *cluster, const struct cluster_ask *a
 			continue;
 		to->kind = offer_at(cluster, units.offer)->kind;
 		to->total = offer_at(cluster, units.offer)->allocatable;
+		to->withdrawn = offer_at(cluster, units.offer)->count - to->total;
 		to->free = offer_at(cluster, units.offer)->allocatable -
-			   offer_at(cluster, units.offer)->held;
+			   offer_at(cluster, units.offer)->held +
+			   own_units(cluster, ask, node, units.offer);
 		to->whole = kind_at(cluster, to->kind)->sharing == DEVICE_WHOLE;
 	}
 }

@@ -107,46 +107,53 @@ static struct place_answer fit_quota(struct place *place, uint32_t node,
 
 /* --- the layout */
 
+/* Of all whole cards that are asked for. */
+struct whole_units {
+	int64_t all, free, withdrawn;
+};
+
 static void view_units(const struct place *place, const struct cluster_units *units,
-		       struct place_cards_view *view, int64_t *ret_free)
+		       struct place_cards_view *view, struct whole_units *ret_whole)
 {
-	*ret_free = 0;
+	*ret_whole = (struct whole_units){0};
 	for (size_t i = 0; i < place->ask.n; i++) {
 		if (!units[i].whole) {
 			view->parts += units[i].count;
 			continue;
 		}
 		view->count += (uint32_t)MIN(units[i].count, (int64_t)LIMIT_LAYOUT_GPUS + 1);
-		*ret_free += MAX(units[i].free, 0);
+		ret_whole->free += MAX(units[i].free, 0);
+		ret_whole->withdrawn += MAX(units[i].withdrawn, 0);
+		ret_whole->all += units[i].total + units[i].withdrawn;
 	}
 }
 
 /* A card that failed is given out no more where its plugin has withdrawn as many as failed. */
-static uint64_t may_be_given(const struct cluster_room *room, int64_t units_free)
+static uint64_t may_be_given(const struct cluster_room *room, int64_t withdrawn)
 {
-	uint64_t all = topo_set_below(room->topo->n_cards) & ~room->seen;
-	uint64_t sound = all & room->topo->usable;
+	uint64_t all = topo_set_below(room->topo->n_cards), usable = room->topo->usable;
+	uint64_t failed = topo_set_count(all & ~usable);
 
-	return topo_set_count(sound) >= (uint64_t)MAX(units_free, 0) ? sound : all;
+	return all & ~room->seen & (failed <= (uint64_t)withdrawn ? usable : UINT64_MAX);
 }
 
 void place_view_cards(const struct place *place, uint32_t node, const struct cluster_units *units,
 		      struct place_cards_view *ret_view)
 {
-	int64_t units_free;
+	struct whole_units whole;
 
 	*ret_view = (struct place_cards_view){.room = cluster_room(place->tools.cluster, node)};
-	view_units(place, units, ret_view, &units_free);
+	view_units(place, units, ret_view, &whole);
 	if (!ret_view->room.topo)
 		return;
-	ret_view->free = may_be_given(&ret_view->room, units_free);
-	ret_view->total = units_free;
-	ret_view->known = topo_set_count(ret_view->free) >= (uint64_t)units_free;
+	ret_view->free = may_be_given(&ret_view->room, whole.withdrawn);
+	ret_view->others = ret_view->room.topo->n_cards > whole.all;
+	ret_view->known = topo_set_count(ret_view->free) >= (uint64_t)whole.free;
 	if (!ret_view->known) {
 		ret_view->room.state = LAYOUT_IS_CONTRADICTS;
 		return;
 	}
-	ret_view->pending = topo_set_count(ret_view->free) - (uint32_t)units_free;
+	ret_view->pending = topo_set_count(ret_view->free) - (uint32_t)whole.free;
 	ret_view->best = ret_view->free & ~ret_view->room.assumed;
 	if (topo_set_count(ret_view->best) < ret_view->count)
 		ret_view->best = ret_view->free;
@@ -162,6 +169,7 @@ static struct topo_request request_of(const struct place *place,
 		.most = MIN(place->ask.most, view->count),
 		.guaranteed = place->ask.alignment.guaranteed,
 		.whole_cpus = place->ask.alignment.whole_cpus,
+		.others = view->others,
 	};
 }
 
@@ -171,6 +179,23 @@ static bool parts_lie_together(const struct place *place, const struct place_car
 	return view->parts == 0 || (view->parts == 1 && view->count == 0) ||
 	       topo_in_one_domain(view->room.topo, place->topology.scope,
 				  topo_set_below(view->room.topo->n_cards)) == TOPO_YES;
+}
+
+/* kubelet aligns parts as it does cards, and nothing tells which of them are free. */
+static bool parts_are_admitted(const struct place_cards_view *view)
+{
+	const struct topo *topo = view->room.topo;
+	uint64_t all = topo_set_below(topo->n_cards);
+
+	if (view->parts == 0 || (topo->kubelet.policy != LAYOUT_POLICY_SINGLE_NUMA &&
+				 topo->kubelet.policy != LAYOUT_POLICY_RESTRICTED))
+		return true;
+	if (view->parts > 1 || view->count > 0)
+		return topo_in_one_domain(topo, LAYOUT_NUMA, all) == TOPO_YES;
+	topo_set_for_each(card, all)
+		if (topo_domain(topo, LAYOUT_NUMA, (uint32_t)card) == LAYOUT_NONE)
+			return false;
+	return true;
 }
 
 static struct place_answer fit_required(const struct place *place,
@@ -184,7 +209,7 @@ static struct place_answer fit_required(const struct place *place,
 	if (request->count > 0 && view->room.topo->kubelet.policy != LAYOUT_POLICY_UNKNOWN &&
 	    topo_kubelet_admits(view->room.topo, request) != TOPO_YES)
 		return answer(PLACE_MAY_REJECT, 0);
-	if (!parts_lie_together(place, view))
+	if (!parts_lie_together(place, view) || !parts_are_admitted(view))
 		return answer(PLACE_PARTS, 0);
 	if (place->topology.scope == LAYOUT_NUMA && verdict != TOPO_CERTAIN_ALIGNED &&
 	    topo_kubelet_pins_apart(view->room.topo, request))

@@ -14,7 +14,7 @@ struct place_cards_view {
 	uint32_t pending; /* of free, that others will have */
 	uint32_t count;   /* that the pod takes */
 	int64_t parts;    /* devices that it takes beside whole cards */
-	int64_t total;    /* units of all that the pod asks for that the node has free */
+	bool others;      /* the node has cards that are no units of what the pod asks for */
 	bool known;       /* room.topo is there and agrees with what is free */
 };
 

@@ -122,6 +122,24 @@ static bool hints_admit(const struct topo *topo, uint64_t free, uint32_t count, 
 	return wanted > 0 && nodes_suffice(left, n_left, wanted, count, pending);
 }
 
+/*
+ * The same of containers that are aligned one after the other: whatever was given to the first
+ * ones, a NUMA node that has enough for all has enough for the next. What an init container got has
+ * to be of the node that later ones need.
+ */
+static bool hints_admit_each(const struct topo *topo, const struct topo_request *request)
+{
+	uint32_t all[LIMIT_LAYOUT_GPUS], left[LIMIT_LAYOUT_GPUS];
+	uint32_t n_all = count_by_numa(topo, topo_set_below(topo->n_cards), all);
+	uint32_t n_left = count_by_numa(topo, request->free, left);
+
+	if (n_all == 0)
+		return true;
+	if (request->most == 0 && n_left > 1)
+		return false;
+	return nodes_suffice(left, n_left, 1, request->count, request->pending);
+}
+
 static bool any_without_numa(const struct topo *topo, uint64_t set)
 {
 	topo_set_for_each(card, set)
@@ -139,9 +157,12 @@ enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_
 		return TOPO_UNKNOWN;
 	if (policy != LAYOUT_POLICY_SINGLE_NUMA && policy != LAYOUT_POLICY_RESTRICTED)
 		return TOPO_YES;
-	if (hints_admit(topo, request->free, request->count, request->pending))
+	if (together ? hints_admit(topo, request->free, request->count, request->pending)
+		     : hints_admit_each(topo, request))
 		return TOPO_YES;
+	/* How many NUMA nodes a pod needs at least follows from cards that are not cut. */
 	if (any_without_numa(topo, request->free) ||
+	    (request->others && policy == LAYOUT_POLICY_RESTRICTED) ||
 	    hints_admit(topo, request->free, together ? request->count : request->most, 0))
 		return TOPO_UNKNOWN;
 	return TOPO_NO;

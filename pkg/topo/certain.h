@@ -32,8 +32,12 @@ struct topo_request {
 	uint32_t pending; /* how many of the free cards such pods will take, at most all */
 	uint64_t named;   /* the cards, where they are named already; else 0 */
 	uint32_t count;   /* cards that the pod takes in all */
-	uint32_t most;    /* cards that one of its containers takes at most; count: only one does */
+	/* Cards that one of its containers takes at most. count: only one does, or later ones take
+	 * over what they need from it. 0: later ones take over what an init container got, and need
+	 * more. */
+	uint32_t most;
 	bool guaranteed, whole_cpus; /* QoS class; CPUs of all containers that take cards */
+	bool others; /* some cards of the node are never given to such a pod: they are cut */
 };
 
 /*
