@@ -623,7 +623,7 @@ static void check_same(struct world *w, const struct cluster *cluster, struct pl
 		       int n, struct place_answer answer)
 {
 	uint32_t ours = node_handle(w->cluster, n), theirs = node_handle(cluster, n);
-	struct buf said CLEANUP(buf_clear), again CLEANUP(buf_clear);
+	struct buf said CLEANUP(buf_clear) = {0}, again CLEANUP(buf_clear) = {0};
 	struct place_score score, other_score;
 	struct place_answer found;
 	struct place other;
