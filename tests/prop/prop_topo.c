@@ -369,7 +369,9 @@ static void check_admission(const struct topo_request *request, enum topo_answer
 {
 	const struct layout *layout = &world.machine.layout;
 	bool apart = !layout->kubelet.pod_scope && request->most < request->count;
-	bool exact = layout->kubelet.policy == LAYOUT_POLICY_SINGLE_NUMA || request->pending == 0;
+	/* containers that are aligned each by itself are for prop_place */
+	bool exact = layout->kubelet.policy == LAYOUT_POLICY_SINGLE_NUMA ||
+		     (request->pending == 0 && !apart);
 	enum topo_answer expected = TOPO_YES;
 
 	if (layout->kubelet.policy == LAYOUT_POLICY_UNKNOWN)
