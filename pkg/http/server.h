@@ -65,6 +65,7 @@ typedef void (*http_handle_fn)(void *context, const struct http_server_request *
  */
 struct http_later;
 
+/* Once, from inside the handler. */
 struct http_later *http_later_new(const struct http_server_request *request);
 /* To be filled in. Borrowed until the end of @later. */
 struct http_server_reply *http_later_reply(struct http_later *later);

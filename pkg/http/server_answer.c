@@ -4,6 +4,7 @@
  * struct http_later. That and its connection know of each other, and whichever goes first tells the
  * other.
  */
+#include <assert.h>
 #include <time.h>
 
 #include <event2/buffer.h>
@@ -175,6 +176,7 @@ struct http_later *http_later_new(const struct http_server_request *request)
 {
 	struct http_later *later = mem_alloc(sizeof(*later));
 
+	assert(request->exchange->conn); /* there is none yet */
 	later->conn = request->exchange->conn;
 	request->exchange->conn = NULL;
 	later->conn->later = later;

@@ -83,11 +83,16 @@ class Server:
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE,
                                            context=self.context(certificate))
 
-    def stats(self, path="/stats"):
+    def stats(self, path="/stats", tries=5):
+        """On a connection of its own. A flood may push a newcomer out, who then tries again."""
         connection = self.keep_alive()
         try:
             connection.request("GET", path)
             return json.loads(connection.getresponse().read())
+        except OSError:
+            if tries == 1:
+                raise
+            return self.stats(path, tries - 1)
         finally:
             connection.close()
 
