@@ -151,6 +151,9 @@ void cluster_look_again(struct cluster *cluster)
 		node_at(cluster, node)->told = LAYOUT_IS_ABSENT;
 		mark_node(cluster, node);
 	}
+	for (uint32_t pod = table_next(&cluster->pods, 0); pod != TABLE_NONE;
+	     pod = table_next(&cluster->pods, pod + 1))
+		pod_at(cluster, pod)->check_told = false;
 }
 
 enum layout_state cluster_tell_layout(struct cluster *cluster, uint32_t node)

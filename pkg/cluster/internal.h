@@ -159,6 +159,17 @@ uint32_t agent_find(const struct cluster *cluster, struct str lease);
 bool agent_lives_on(const struct cluster *cluster, struct str node);
 void agent_remove(struct cluster *cluster, uint32_t agent);
 
+/* --- checks.c */
+
+/* Of a pod that goes, is another by now, or is elsewhere. */
+void check_forget(struct cluster *cluster, uint32_t pod);
+/* What is asked of the namespace's pods changed. */
+void checks_outdate(struct cluster *cluster, uint32_t namespace);
+
+/* --- rooms.c: the cards of its node that a pod's devices are, and how many are none of them */
+uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node,
+		   const struct pod_record *pod, uint32_t *ret_others);
+
 /* --- dirty.c: nodes to be looked at, as namespaces and tenants are */
 void mark_node(struct cluster *cluster, uint32_t node);
 

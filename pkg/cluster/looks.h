@@ -3,6 +3,8 @@
 #define GPUQOS_CLUSTER_LOOKS_H
 
 #include "cluster/cluster.h"
+#include "cluster/uid.h"
+#include "topo/topo.h"
 
 /*
  * Nodes of which something changed that is told to people: what is known of their layout, and which
@@ -21,5 +23,40 @@ void cluster_look_again(struct cluster *cluster);
 /* What is known of the layout counts as told from now on. Returns what was before; ABSENT where
  * nothing was. */
 enum layout_state cluster_tell_layout(struct cluster *cluster, uint32_t node);
+
+/* --- the pods on a node */
+
+/* All that are bound, or assumed to be, finished ones too: the first and the next; TABLE_NONE. */
+uint32_t cluster_node_pod(const struct cluster *cluster, uint32_t node);
+uint32_t cluster_node_pod_next(const struct cluster *cluster, uint32_t pod);
+
+/* What a pod has, beside what was asked for it; for place/check.h. */
+struct cluster_held {
+	const struct topo *topo; /* of its node; NULL: not known */
+	struct topology_spec topology;
+	uint64_t cards;  /* of the layout, that kubelet says it gave */
+	uint32_t others; /* devices that it gave beside: parts of cards, or unknown to the layout */
+	uint32_t asked;  /* devices that the pod asks for */
+	uint64_t assumed; /* cards that placement chose; 0: none in particular */
+	bool running, finished;
+};
+
+struct cluster_held cluster_held(const struct cluster *cluster, uint32_t pod);
+
+struct cluster_pod_name {
+	struct str namespace, name, node;
+	struct uid uid;
+};
+
+struct cluster_pod_name cluster_pod_name(const struct cluster *cluster, uint32_t pod);
+
+/* Counts it for its namespace, and marks its tenant where that is news. */
+void cluster_set_check(struct cluster *cluster, uint32_t pod, const struct topology_spec *by,
+		       enum topology_check check);
+/* True once for each pod and node, until cluster_look_again(): it is told from now on. */
+bool cluster_tell_check(struct cluster *cluster, uint32_t pod);
+
+/* Sums of a tenant's namespaces. */
+struct topology_counts cluster_tenant_topology(const struct cluster *cluster, uint32_t tenant);
 
 #endif

@@ -280,6 +280,7 @@ static void leave(struct cluster *cluster, uint32_t namespace)
 	if (tenant == TABLE_NONE)
 		return;
 	cluster_mark_dirty(cluster, namespace);
+	checks_outdate(cluster, namespace);
 	if (record->member_next != TABLE_NONE)
 		namespace_at(cluster, record->member_next)->member_prev = record->member_prev;
 	if (record->member_prev != TABLE_NONE)
@@ -305,6 +306,7 @@ static void join(struct cluster *cluster, uint32_t namespace, uint32_t tenant)
 	to->first_member = namespace;
 	to->n_members++;
 	cluster_mark_dirty(cluster, namespace);
+	checks_outdate(cluster, namespace);
 }
 
 /* --- selections */

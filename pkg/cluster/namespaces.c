@@ -28,6 +28,7 @@ uint32_t namespace_get(struct cluster *cluster, struct str name)
 	record->counted = cluster->recounted;
 	record->known_used = record->known_gpus = cluster->recounted ? 0 : AMOUNT_UNKNOWN;
 	record->first_pod = record->first_quota = record->granted_quota = TABLE_NONE;
+	record->mismatched = TABLE_NONE;
 	record->tenant = record->member_next = record->member_prev = TABLE_NONE;
 	record->first_selection = record->first_device_claim = TABLE_NONE;
 	for (int i = 0; i < OWNED_COUNT; i++)

@@ -172,6 +172,7 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 
 	eviction_forget(cluster, &record->eviction);
 	assumption_end(cluster, record);
+	check_forget(cluster, pod);
 	count_terminating(cluster, record, -1);
 	if (!pod_finished(record)) {
 		ledger_remove(cluster, pod);
@@ -249,6 +250,7 @@ static void entry_set(struct cluster *cluster, uint32_t pod, const struct entry 
 	struct pod_record *record = pod_at(cluster, pod);
 
 	if (record->node != entry->node) {
+		check_forget(cluster, pod);
 		record->cards = 0;
 		pod_unlink_from_node(cluster, pod);
 		pod_link_to_node(cluster, pod, entry->node);
@@ -339,6 +341,8 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 	else
 		enter(cluster, pod, entry);
 	settle(cluster, record, facts, other);
+	if (other)
+		check_forget(cluster, pod);
 	count_terminating(cluster, record, -1);
 	describe(cluster, record, facts);
 	record->phase = (uint8_t)facts->phase;

@@ -46,6 +46,8 @@ struct pod_record {
 	bool terminating;
 	bool released;  /* stuck terminating: its part is among what is released */
 	bool annotated; /* annotations asked for something, if only once */
+	uint8_t check, check_policy, check_scope; /* enum topology_check, and by what it was made */
+	bool check_told;
 };
 
 /* What became of asking a pod to go; gone with the pod. */
@@ -164,11 +166,13 @@ struct namespace_record {
 	uint32_t name, uid;        /* a reference each */
 	uint32_t tenant_label;     /* likewise */
 	uint32_t tenant, member_next, member_prev;
-	uint32_t first_selection;   /* younger tenants that select it too */
-	uint32_t granted_quota;     /* the governing quota that the grant is for */
-	uint32_t n_terminating;     /* pods that are, and are not finished */
-	uint32_t price_version;     /* that sums follow */
-	uint32_t first_pod, n_pods; /* kept pods, finished ones too */
+	uint32_t first_selection; /* younger tenants that select it too */
+	uint32_t granted_quota;   /* the governing quota that the grant is for */
+	uint32_t n_terminating;   /* pods that are, and are not finished */
+	struct topology_counts checks;
+	uint32_t mismatched;                          /* a pod that does not lie as is required */
+	uint32_t price_version;                       /* that sums follow */
+	uint32_t first_pod, n_pods;                   /* kept pods, finished ones too */
 	uint32_t first_device_claim, n_device_claims; /* ResourceClaims */
 	uint32_t first_quota, n_quotas;               /* oldest first */
 	uint32_t owned[OWNED_COUNT];

@@ -9,21 +9,23 @@
 #include "cluster/part.h"
 #include "cluster/placement.h"
 
-/*
- * The cards of @node that a pod's devices are; all others of its devices are in no layout. Those of
- * a pod that is on its way out may be given to others before a watch shows it.
- */
-static uint64_t cards_of(const struct cluster *cluster, const struct node_record *node,
-			 const struct pod_record *pod)
+uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node,
+		   const struct pod_record *pod, uint32_t *ret_others)
 {
 	struct str cards = intern_str(cluster->intern, node->cards);
 	struct str devices = intern_str(cluster->intern, pod->devices);
 	uint64_t set = 0;
 
-	for (size_t i = 0; i + sizeof(uint64_t) <= devices.len; i += sizeof(uint64_t))
+	*ret_others = 0;
+	for (size_t i = 0; i + sizeof(uint64_t) <= devices.len; i += sizeof(uint64_t)) {
+		uint64_t found = 0;
+
 		for (size_t k = 0; k + sizeof(uint64_t) <= cards.len; k += sizeof(uint64_t))
 			if (memcmp(&devices.data[i], &cards.data[k], sizeof(uint64_t)) == 0)
-				set |= topo_set_of((uint32_t)(k / sizeof(uint64_t)));
+				found |= topo_set_of((uint32_t)(k / sizeof(uint64_t)));
+		set |= found;
+		*ret_others += found == 0;
+	}
 	return set;
 }
 
@@ -31,8 +33,10 @@ static void hold(struct cluster *cluster, uint32_t node, const struct pod_record
 {
 	struct node_record *record = node_at(cluster, node);
 	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
-	uint64_t seen = cards_of(cluster, record, pod);
+	uint32_t others;
+	uint64_t seen = pod_cards(cluster, record, pod, &others);
 
+	/* Those of a pod that is on its way out may be given to others before a watch shows it. */
 	if (seen == 0 || pod->terminating)
 		record->assumed_cards |= seen | pod->cards;
 	else

@@ -247,6 +247,17 @@ static bool is_unenforced(const struct cluster *cluster, uint32_t namespace)
 	       owned_at(cluster, OWNED_RESOURCE_QUOTA, owned)->differs_since_us != 0;
 }
 
+static void view_checks(const struct cluster *cluster, const struct namespace_record *record,
+			struct tenant_lookup *lookup)
+{
+	topology_counts_add(&lookup->topology, &record->checks);
+	if (record->mismatched == TABLE_NONE || !str_empty(lookup->mismatch_pod))
+		return;
+	lookup->mismatch_namespace = intern_str(cluster->intern, record->name);
+	lookup->mismatch_pod =
+		intern_str(cluster->intern, pod_at(cluster, record->mismatched)->name);
+}
+
 static bool view_members(const struct cluster *cluster, const struct tenant_record *record,
 			 struct arena *arena, struct tenant_lookup *lookup)
 {
@@ -263,6 +274,7 @@ static bool view_members(const struct cluster *cluster, const struct tenant_reco
 		read_member(cluster, ns, &cards, &members[n]);
 		if (is_unenforced(cluster, ns) && lookup->unenforced.n++ == 0)
 			lookup->unenforced.namespace = members[n].name;
+		view_checks(cluster, namespace_at(cluster, ns), lookup);
 		if (namespace_at(cluster, ns)->sums.unpriced > 0 && lookup->unpriced.n++ == 0)
 			lookup->unpriced.namespace = members[n].name;
 		n++;

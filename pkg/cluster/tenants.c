@@ -92,6 +92,21 @@ static void set_ceiling(struct cluster *cluster, uint32_t tenant, const struct t
 	record->ceiling_gpus = spec->ceiling_gpus;
 }
 
+static void set_topology(struct cluster *cluster, uint32_t tenant, const struct topology_spec *spec)
+{
+	struct tenant_record *record = tenant_at(cluster, tenant);
+	bool same = record->topology.policy == spec->policy &&
+		    record->topology.scope == spec->scope &&
+		    record->topology.on_mismatch == spec->on_mismatch;
+
+	record->topology = *spec;
+	if (same)
+		return;
+	for (uint32_t ns = record->first_member; ns != TABLE_NONE;
+	     ns = namespace_at(cluster, ns)->member_next)
+		checks_outdate(cluster, ns);
+}
+
 /* Keeps what was packed. */
 static void update(struct cluster *cluster, uint32_t tenant, const struct tenant_facts *facts)
 {
@@ -114,7 +129,7 @@ static void update(struct cluster *cluster, uint32_t tenant, const struct tenant
 	record->created_us = facts->created_us;
 	record->terminating = facts->terminating;
 	record->tier = (uint8_t)facts->spec.tier;
-	record->topology = facts->spec.topology;
+	set_topology(cluster, tenant, &facts->spec.topology);
 	set_ceiling(cluster, tenant, &facts->spec);
 	cluster->selectors_stale |= !same_selection;
 	set_uid(cluster, tenant, facts->uid);

@@ -55,6 +55,10 @@ struct tenant_lookup {
 	/* Members that hold devices whose memory nothing tells: struct tenant_member says what
 	 * they count as. */
 	struct tenant_example unpriced;
+	/* Cards that its pods were seen to have, against what is asked; a pod of one of its
+	 * namespaces that does not lie as is required, empty for none. */
+	struct topology_counts topology;
+	struct str mismatch_namespace, mismatch_pod;
 	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* NULL: not there */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A timer for Leases, and sentences about layouts. */
+/* A timer for Leases, and sentences about layouts and pods. */
 #include "controller/nodes.h"
 
 #include "api/type.h"
@@ -8,9 +8,13 @@
 #include "cluster/looks.h"
 #include "cluster/placement.h"
 #include "cluster/read.h"
+#include "place/check.h"
+#include "topo/set.h"
 
-#define LOOK_US     (5 * USEC_PER_SEC) /* so late a Lease that was just made may be seen to end */
-#define ACTION_READ "ReadTopology"
+#define LOOK_US         (5 * USEC_PER_SEC) /* so late a Lease that was just made may be seen to end */
+#define ACTION_READ     "ReadTopology"
+#define ACTION_CHECK    "CheckTopology"
+#define REASON_MISMATCH "TopologyMismatch"
 
 /* --- Leases */
 
@@ -111,11 +115,63 @@ static void look_at_layout(struct nodes *nodes, uint32_t node)
 	     cluster_layout_problem(nodes->cluster, node));
 }
 
+/* --- pods */
+
+static void add_cards(struct buf *note, uint64_t cards)
+{
+	const char *before = "";
+
+	topo_set_for_each(card, cards) {
+		buf_printf(note, "%s%u", before, (uint32_t)card);
+		before = ", ";
+	}
+}
+
+static void tell_mismatch(struct nodes *nodes, uint32_t pod, const struct cluster_held *held)
+{
+	struct cluster_pod_name name = cluster_pod_name(nodes->cluster, pod);
+	char uid[UID_TEXT_SIZE];
+	struct buf note;
+
+	uid_text(name.uid, uid);
+	buf_init(&note, LIMIT_EVENT_NOTE);
+	buf_printf(&note,
+		   "The pod's GPUs are to lie in one domain of scope %s, and do not: kubelet gave "
+		   "it cards ",
+		   layout_scope_text(held->topology.scope));
+	add_cards(&note, held->cards);
+	buf_printf(&note, " of the topology of node %.*s.", STR_ARGS(name.node));
+	recorder_event(nodes->recorder,
+		       &(struct recorder_event){{STR("v1"), str_from(api_pods.kind), name.namespace,
+						 name.name, str_from(uid)},
+						"Warning",
+						REASON_MISMATCH,
+						ACTION_CHECK,
+						buf_str(&note)});
+	buf_clear(&note);
+}
+
+static void look_at_pod(struct nodes *nodes, uint32_t pod, bool tells)
+{
+	struct cluster_held held = cluster_held(nodes->cluster, pod);
+	enum topology_check check = place_check(&held);
+
+	cluster_set_check(nodes->cluster, pod, &held.topology, check);
+	if (tells && check == CHECK_SPANS && held.topology.policy == TOPOLOGY_REQUIRED &&
+	    cluster_tell_check(nodes->cluster, pod))
+		tell_mismatch(nodes, pod, &held);
+}
+
 void nodes_look(struct nodes *nodes, bool tells)
 {
+	const struct cluster *cluster = nodes->cluster;
 	uint32_t node;
 
-	while (cluster_take_node(nodes->cluster, &node))
-		if (tells && cluster_node_exists(nodes->cluster, node))
+	while (cluster_take_node(nodes->cluster, &node)) {
+		for (uint32_t pod = cluster_node_pod(cluster, node); pod != TABLE_NONE;
+		     pod = cluster_node_pod_next(cluster, pod))
+			look_at_pod(nodes, pod, tells);
+		if (tells && cluster_node_exists(cluster, node))
 			look_at_layout(nodes, node);
+	}
 }

@@ -9,9 +9,12 @@
 
 /*
  * What is told of nodes: an Event where a node that has GPUs comes to be of unknown layout, with
- * the reason, and one when it is known again; that nobody ever published one is no news. It also
- * lets the Leases of agents run out: looked at every few seconds, however often they are renewed.
- * While the watch of Leases is down, or this process did not run, nobody's time runs.
+ * the reason, and one when it is known again; that nobody ever published one is no news. Of pods:
+ * one where cards do not lie as is required (place/check.h), once for each pod and node. Who begins
+ * to lead tells anew what is wrong.
+ *
+ * It also lets the Leases of agents run out: looked at every few seconds, however often they are
+ * renewed. While the watch of Leases is down, or this process did not run, nobody's time runs.
  */
 struct nodes {
 	struct cluster *cluster; /* borrowed, all of them */

@@ -121,31 +121,37 @@ enum quota_condition {
  *   namespaces)
  * - Exceeded: WITHIN_LIMIT, OVER_LIMIT (more is held than the ceiling), UNKNOWN_MEMORY,
  *   NOT_ACCEPTED
+ * - TopologyMismatch: AS_ASKED, NOT_ASKED (its pods may lie anywhere), SPANS_DOMAINS (cards of some
+ *   pod do not lie as is required), DEVICES_UNKNOWN (nothing tells of some), NOT_ACCEPTED
  */
-#define QUOTA_REASONS(X)                         \
-	X(ENFORCED, "Enforced")                  \
-	X(PENDING, "Pending")                    \
-	X(STATUS_STALE, "QuotaStatusStale")      \
-	X(NOT_ACCEPTED, "NotAccepted")           \
-	X(INVALID, "Invalid")                    \
-	X(ACCEPTED, "Accepted")                  \
-	X(DUPLICATE, "Duplicate")                \
-	X(TERMINATING, "Terminating")            \
-	X(WITHIN_LIMIT, "WithinLimit")           \
-	X(OVER_LIMIT, "OverLimit")               \
-	X(UNKNOWN_MEMORY, "UnknownDeviceMemory") \
-	X(NOT_THROTTLED, "NotThrottled")         \
-	X(IN_SYNC, "InSync")                     \
-	X(FOREIGN_WRITER, "ForeignWriter")       \
-	X(LEDGER_DIFFERS, "LedgerDiffers")       \
-	X(DRY_RUN, "DryRun")                     \
-	X(CEILING_EXCEEDED, "CeilingExceeded")   \
-	X(SHRUNK, "Shrunk")                      \
-	X(RECALLED, "Recalled")                  \
-	X(ALL_PRICED, "AllPriced")               \
-	X(MEMORY_ASSUMED, "MemoryAssumed")       \
-	X(SOURCES_DISAGREE, "SourcesDisagree")   \
-	X(NAMESPACE_CONFLICT, "NamespaceConflict")
+#define QUOTA_REASONS(X)                           \
+	X(ENFORCED, "Enforced")                    \
+	X(PENDING, "Pending")                      \
+	X(STATUS_STALE, "QuotaStatusStale")        \
+	X(NOT_ACCEPTED, "NotAccepted")             \
+	X(INVALID, "Invalid")                      \
+	X(ACCEPTED, "Accepted")                    \
+	X(DUPLICATE, "Duplicate")                  \
+	X(TERMINATING, "Terminating")              \
+	X(WITHIN_LIMIT, "WithinLimit")             \
+	X(OVER_LIMIT, "OverLimit")                 \
+	X(UNKNOWN_MEMORY, "UnknownDeviceMemory")   \
+	X(NOT_THROTTLED, "NotThrottled")           \
+	X(IN_SYNC, "InSync")                       \
+	X(FOREIGN_WRITER, "ForeignWriter")         \
+	X(LEDGER_DIFFERS, "LedgerDiffers")         \
+	X(DRY_RUN, "DryRun")                       \
+	X(CEILING_EXCEEDED, "CeilingExceeded")     \
+	X(SHRUNK, "Shrunk")                        \
+	X(RECALLED, "Recalled")                    \
+	X(ALL_PRICED, "AllPriced")                 \
+	X(MEMORY_ASSUMED, "MemoryAssumed")         \
+	X(SOURCES_DISAGREE, "SourcesDisagree")     \
+	X(NAMESPACE_CONFLICT, "NamespaceConflict") \
+	X(AS_ASKED, "AsAsked")                     \
+	X(NOT_ASKED, "NotAsked")                   \
+	X(SPANS_DOMAINS, "SpansDomains")           \
+	X(DEVICES_UNKNOWN, "DevicesUnknown")
 
 enum quota_reason {
 #define X(name, text) QUOTA_REASON_##name,

@@ -43,7 +43,8 @@ struct tenant_spec {
 #define TENANT_CONDITIONS(X)    \
 	X(READY, "Ready")       \
 	X(ACCEPTED, "Accepted") \
-	X(EXCEEDED, "Exceeded")
+	X(EXCEEDED, "Exceeded") \
+	X(TOPOLOGY, "TopologyMismatch")
 
 enum tenant_condition {
 #define X(name, text) TENANT_##name,

@@ -42,3 +42,26 @@ struct topology_spec topology_of_pod(struct topology_spec tenant, enum topology_
 	}
 	return spec;
 }
+
+void topology_counts_add(struct topology_counts *sum, const struct topology_counts *counts)
+{
+	for (size_t i = 0; i < TOPOLOGY_POLICY_COUNT; i++) {
+		struct topology_count *to = &sum->of[i];
+		const struct topology_count *from = &counts->of[i];
+
+		to->pods += from->pods;
+		to->other += from->other;
+		to->unknown += from->unknown;
+		for (size_t k = 0; k < LAYOUT_SCOPE_COUNT; k++)
+			to->spans[k] += from->spans[k];
+	}
+}
+
+uint32_t topology_count_spans(const struct topology_count *count)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < LAYOUT_SCOPE_COUNT; i++)
+		sum += count->spans[i];
+	return sum;
+}

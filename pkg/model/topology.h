@@ -53,6 +53,35 @@ struct topology_spec {
 struct topology_spec topology_of_pod(struct topology_spec tenant, enum topology_policy policy,
 				     const enum layout_scope *scope);
 
+/*
+ * What was made of the cards that a pod was seen to have, once it was seen. UNCHECKED: nothing is
+ * asked of them, or it has none yet. OTHER_CARDS: they lie as asked, and others were chosen for it.
+ * UNKNOWN: nothing tells which they are, or how they are wired.
+ */
+enum topology_check {
+	CHECK_UNCHECKED,
+	CHECK_AS_ASKED,
+	CHECK_OTHER_CARDS,
+	CHECK_SPANS,
+	CHECK_UNKNOWN
+};
+
+#define LAYOUT_SCOPE_COUNT    3
+#define TOPOLOGY_POLICY_COUNT 3
+
+/* Pods by policy and by what was made of them; `pods` is all of the policy that were checked. */
+struct topology_counts {
+	struct topology_count {
+		uint32_t pods, other, unknown;
+		uint32_t spans[LAYOUT_SCOPE_COUNT]; /* by the scope that they should lie within */
+	} of[TOPOLOGY_POLICY_COUNT];
+};
+
+/* Adds up. */
+void topology_counts_add(struct topology_counts *sum, const struct topology_counts *counts);
+/* Of one policy, that do not lie in one domain; of all scopes. */
+uint32_t topology_count_spans(const struct topology_count *count);
+
 /* Borrowed, static. */
 const char *topology_policy_text(enum topology_policy policy);
 const char *topology_mismatch_text(enum topology_mismatch mismatch);

@@ -299,6 +299,89 @@ static bool exceeded_not(struct planning *p, struct condition *c)
 				     : "The tenant as a whole has no ceiling.");
 }
 
+/* --- TopologyMismatch */
+
+static bool topology_not_measured(struct planning *p, struct condition *c)
+{
+	if (p->in_force)
+		return false;
+	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
+			     "The spec is not in force: nothing is measured against it.");
+}
+
+static bool topology_spans(struct planning *p, struct condition *c)
+{
+	const struct topology_count *required = &p->view->topology.of[TOPOLOGY_REQUIRED];
+	uint32_t spans = topology_count_spans(required);
+	const char *before = " (";
+
+	if (spans == 0)
+		return false;
+	condition_say(c, CONDITION_TRUE, QUOTA_REASON_SPANS_DOMAINS,
+		      "The cards of %u of %u pods do not lie within the scope that is required",
+		      spans, required->pods);
+	for (int i = 0; i < LAYOUT_SCOPE_COUNT; i++) {
+		if (required->spans[i] == 0)
+			continue;
+		condition_say_more(c, "%s%s: %u", before, layout_scope_text((enum layout_scope)i),
+				   required->spans[i]);
+		before = ", ";
+	}
+	condition_say_more(c, "), %.*s/%.*s among them.", STR_ARGS(p->view->mismatch_namespace),
+			   STR_ARGS(p->view->mismatch_pod));
+	return true;
+}
+
+static bool topology_unknown(struct planning *p, struct condition *c)
+{
+	const struct topology_count *required = &p->view->topology.of[TOPOLOGY_REQUIRED];
+
+	if (required->unknown == 0)
+		return false;
+	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_DEVICES_UNKNOWN,
+			     "Of %u of %u pods nothing tells which cards they have, or how these "
+			     "are wired.",
+			     required->unknown, required->pods);
+}
+
+static bool topology_not_asked(struct planning *p, struct condition *c)
+{
+	const struct topology_counts *counts = &p->view->topology;
+	const struct topology_spec *spec = &p->view->facts->spec.topology;
+
+	if (counts->of[TOPOLOGY_REQUIRED].pods + counts->of[TOPOLOGY_PREFERRED].pods > 0)
+		return false;
+	if (spec->policy == TOPOLOGY_NONE)
+		return condition_say(c, CONDITION_FALSE, QUOTA_REASON_NOT_ASKED,
+				     "Nothing is asked of where the cards of its pods lie.");
+	if (spec->on_mismatch == MISMATCH_IGNORE)
+		return condition_say(c, CONDITION_FALSE, QUOTA_REASON_NOT_ASKED,
+				     "onMismatch is Ignore: nobody looks.");
+	return false;
+}
+
+static bool topology_as_asked(struct planning *p, struct condition *c)
+{
+	const struct topology_counts *counts = &p->view->topology;
+	const struct topology_count *preferred = &counts->of[TOPOLOGY_PREFERRED];
+	uint32_t required = counts->of[TOPOLOGY_REQUIRED].pods;
+	uint32_t other = counts->of[TOPOLOGY_REQUIRED].other + preferred->other;
+
+	if (required + preferred->pods == 0)
+		return condition_say(c, CONDITION_FALSE, QUOTA_REASON_AS_ASKED,
+				     "No pod of it has cards at present.");
+	condition_say(c, CONDITION_FALSE, QUOTA_REASON_AS_ASKED,
+		      "Cards lie as is required in all of %u pods.", required);
+	if (preferred->pods > 0)
+		condition_say_more(
+			c,
+			" Of %u that only prefer it, %u do not lie so, and of %u it is not known.",
+			preferred->pods, topology_count_spans(preferred), preferred->unknown);
+	if (other > 0)
+		condition_say_more(c, " Pods with other cards than were chosen: %u.", other);
+	return true;
+}
+
 /* --- all of them */
 
 static const struct check {
@@ -311,7 +394,9 @@ static const struct check {
 	{TENANT_READY, ready_not_enforced},       {TENANT_READY, ready},
 	{TENANT_EXCEEDED, exceeded_not_measured}, {TENANT_EXCEEDED, exceeded_memory},
 	{TENANT_EXCEEDED, exceeded_gpus},         {TENANT_EXCEEDED, exceeded_unknown},
-	{TENANT_EXCEEDED, exceeded_not},
+	{TENANT_EXCEEDED, exceeded_not},          {TENANT_TOPOLOGY, topology_not_measured},
+	{TENANT_TOPOLOGY, topology_spans},        {TENANT_TOPOLOGY, topology_unknown},
+	{TENANT_TOPOLOGY, topology_not_asked},    {TENANT_TOPOLOGY, topology_as_asked},
 };
 
 static const struct tenant_status *seen_status(const struct planning *p)
@@ -358,7 +443,12 @@ static bool same_names(const struct tenant_status *a, const struct tenant_status
 	return true;
 }
 
-/* Exceeded's message carries amounts in use. */
+/* Their messages carry amounts in use, and counts of pods. */
+static bool tells_amounts(int condition)
+{
+	return condition == TENANT_EXCEEDED || condition == TENANT_TOPOLOGY;
+}
+
 static bool same_verdicts(const struct tenant_status *a, const struct tenant_status *b)
 {
 	for (int i = 0; i < TENANT_CONDITION_COUNT; i++) {
@@ -366,7 +456,7 @@ static bool same_verdicts(const struct tenant_status *a, const struct tenant_sta
 
 		if (left->status != right->status || left->reason != right->reason)
 			return false;
-		if (i != TENANT_EXCEEDED && strcmp(left->message, right->message) != 0)
+		if (!tells_amounts(i) && strcmp(left->message, right->message) != 0)
 			return false;
 	}
 	return true;
@@ -382,10 +472,11 @@ static bool same_but_use(const struct tenant_status *a, const struct tenant_stat
 /* Whether the server would show the same: everything but transition times. */
 static bool same_status(const struct tenant_status *a, const struct tenant_status *b)
 {
+	for (int i = 0; i < TENANT_CONDITION_COUNT; i++)
+		if (strcmp(a->conditions[i].message, b->conditions[i].message) != 0)
+			return false;
 	return same_but_use(a, b) && a->used == b->used && a->used_gpus == b->used_gpus &&
-	       a->lent == b->lent &&
-	       strcmp(a->conditions[TENANT_EXCEEDED].message,
-		      b->conditions[TENANT_EXCEEDED].message) == 0;
+	       a->lent == b->lent;
 }
 
 int tenant_plan_decide(const struct tenant_plan_view *view, struct arena *arena,

@@ -30,6 +30,9 @@ struct tenant_plan_view {
 	struct str elsewhere_tenant;   /* the one that has elsewhere.namespace */
 	struct tenant_some unenforced; /* of its own: what they may hold is not yet enforced */
 	struct tenant_some unpriced; /* of its own: nothing tells what some of their devices are */
+	struct topology_counts topology; /* of the cards that its pods have */
+	struct str mismatch_namespace; /* of a pod that does not lie as is required; empty: none */
+	struct str mismatch_pod;
 	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* as seen; NULL: not there */
 	int64_t now_real_us;
 };

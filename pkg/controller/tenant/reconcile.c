@@ -114,6 +114,7 @@ static void record_changes(const struct turn *turn)
 		[TENANT_READY] = CONDITION_FALSE,
 		[TENANT_ACCEPTED] = CONDITION_FALSE,
 		[TENANT_EXCEEDED] = CONDITION_TRUE,
+		[TENANT_TOPOLOGY] = CONDITION_TRUE,
 	};
 	const struct tenant_facts *tenant = &turn->lookup.facts;
 
@@ -181,6 +182,9 @@ static int decide_plan(struct turn *turn, struct error *err)
 		.elsewhere_tenant = lookup->elsewhere.tenant,
 		.unenforced = some_of(&lookup->unenforced),
 		.unpriced = some_of(&lookup->unpriced),
+		.topology = lookup->topology,
+		.mismatch_namespace = lookup->mismatch_namespace,
+		.mismatch_pod = lookup->mismatch_pod,
 		.now_real_us = clock_real(loop_clock(turn->reconciler->loop)),
 	};
 

@@ -42,8 +42,8 @@ static void a_status_has_all_amounts_and_conditions(void **state)
 		"{'apiVersion':'gpuqos.io/v1alpha1','kind':'TenantQoS','metadata':{'name':'t',"
 		"'uid':'u'},'status':{'observedGeneration':3,'namespaces':['a','b'],"
 		"'namespaceCount':2,'ceiling':{'gpuMemory':'640Gi','gpus':8},'granted':'480Gi',"
-		"'grantedGPUs':6,'used':'81559Mi','usedGPUs':1,'lent':'0','conditions':[" CONDITION(
-			"Ready") "," CONDITION("Accepted") "," CONDITION("Exceeded") "]}}");
+		"'grantedGPUs':6,'used':'81559Mi','usedGPUs':1,'lent':'0','conditions':[" CONDITION("Ready") "," CONDITION(
+			"Accepted") "," CONDITION("Exceeded") "," CONDITION("TopologyMismatch") "]}}");
 }
 
 static void a_status_without_ceiling_leaves_it_out(void **state)

@@ -401,6 +401,67 @@ static void test_a_full_arena_is_an_error(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* --- TopologyMismatch */
+
+static void test_nothing_is_asked_of_topology(void **state)
+{
+	struct world *w = *state;
+
+	decide(w);
+	check(w, TENANT_TOPOLOGY, CONDITION_FALSE, QUOTA_REASON_NOT_ASKED, "Nothing is asked");
+	w->facts.spec.topology =
+		(struct topology_spec){TOPOLOGY_REQUIRED, LAYOUT_NUMA, MISMATCH_IGNORE};
+	decide(w);
+	check(w, TENANT_TOPOLOGY, CONDITION_FALSE, QUOTA_REASON_NOT_ASKED, "nobody looks");
+	w->facts.spec.topology.on_mismatch = MISMATCH_ALERT;
+	decide(w);
+	check(w, TENANT_TOPOLOGY, CONDITION_FALSE, QUOTA_REASON_AS_ASKED, "No pod of it");
+}
+
+static void test_what_spans_is_a_mismatch_where_it_is_required(void **state)
+{
+	struct world *w = *state;
+	struct topology_count *required = &w->view.topology.of[TOPOLOGY_REQUIRED];
+
+	*required = (struct topology_count){
+		.pods = 9, .unknown = 1, .spans = {[LAYOUT_NUMA] = 2, [LAYOUT_NVLINK] = 1}};
+	w->view.mismatch_namespace = STR("a");
+	w->view.mismatch_pod = STR("train-0");
+	decide(w);
+	check(w, TENANT_TOPOLOGY, CONDITION_TRUE, QUOTA_REASON_SPANS_DOMAINS,
+	      "3 of 9 pods do not lie within the scope that is required (NUMA: 2, NVLink: 1), "
+	      "a/train-0 among them");
+	converge(w);
+	required->spans[LAYOUT_NUMA] = 1;
+	decide(w);
+	assert_true(w->plan.write_status);
+	assert_false(w->plan.status_urgent);
+}
+
+static void test_what_nothing_tells_is_unknown_where_it_is_required(void **state)
+{
+	struct world *w = *state;
+
+	w->view.topology.of[TOPOLOGY_REQUIRED] = (struct topology_count){.pods = 4, .unknown = 3};
+	decide(w);
+	check(w, TENANT_TOPOLOGY, CONDITION_UNKNOWN, QUOTA_REASON_DEVICES_UNKNOWN, "Of 3 of 4");
+}
+
+static void test_what_is_only_preferred_is_no_mismatch(void **state)
+{
+	struct world *w = *state;
+
+	w->view.topology.of[TOPOLOGY_REQUIRED] = (struct topology_count){.pods = 2, .other = 1};
+	w->view.topology.of[TOPOLOGY_PREFERRED] = (struct topology_count){
+		.pods = 5, .unknown = 1, .spans = {[LAYOUT_PCIE_SWITCH] = 3}};
+	decide(w);
+	check(w, TENANT_TOPOLOGY, CONDITION_FALSE, QUOTA_REASON_AS_ASKED, "in all of 2 pods");
+	check(w, TENANT_TOPOLOGY, CONDITION_FALSE, QUOTA_REASON_AS_ASKED,
+	      "Of 5 that only prefer it, 3 do not lie so, and of 1 it is not known.");
+	check(w, TENANT_TOPOLOGY, CONDITION_FALSE, QUOTA_REASON_AS_ASKED,
+	      "Pods with other cards than were chosen: 1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,6 +480,10 @@ int main(void)
 		TEST(test_a_transition_is_a_change_of_status),
 		TEST(test_the_list_of_namespaces_has_an_end),
 		TEST(test_a_full_arena_is_an_error),
+		TEST(test_nothing_is_asked_of_topology),
+		TEST(test_what_spans_is_a_mismatch_where_it_is_required),
+		TEST(test_what_nothing_tells_is_unknown_where_it_is_required),
+		TEST(test_what_is_only_preferred_is_no_mismatch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
