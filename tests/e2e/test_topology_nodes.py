@@ -153,6 +153,7 @@ def team(world, pair, make_namespace):
     wait_states(controller, Known=2)
     namespace = make_namespace()
     tenant = Tenant.make(world.cluster, namespace, topology={"policy": "Required", "scope": "NUMA", "onMismatch": "Alert"})
+    namespace.put_quota("1500Gi")
     yield types.SimpleNamespace(cluster=world.cluster, controller=controller, nodes=names, namespace=namespace, tenant=tenant)
     tenant.remove()
 
@@ -160,13 +161,15 @@ def team(world, pair, make_namespace):
 def run(team, name, node, *cards, annotations=None, tells=True):
     """A pod that runs on a node, and of which kubelet says which cards it has."""
     made = pod(name, amount=len(cards), annotations=annotations or {})
-    made["spec"]["nodeName"] = node
+    made["spec"]["schedulerName"] = "nobody"
+    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"kind": "Node", "name": node}}
     container = made["spec"]["containers"][0]["name"]
     devices = [{"resourceID": card(node, i), "health": "Healthy"} for i in cards] if tells else []
     given = [{"name": GPU, "resources": devices}] if tells else []
     status = {"phase": "Running", "containerStatuses": [
         {"name": container, "image": "none", "imageID": "", "ready": True, "restartCount": 0, "allocatedResourcesStatus": given}]}
     team.cluster.api("POST", team.namespace.pods, made).ok()
+    team.cluster.api("POST", f"{team.namespace.pods}/{name}/binding", binding).ok()
     # kwok plays these nodes and writes statuses as well: what is told comes after.
     wait_for(lambda: team.cluster.get(f"{team.namespace.pods}/{name}")["status"].get("phase") == "Running" or NotYet(name),
              f"{name} runs")
