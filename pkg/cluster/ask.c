@@ -277,7 +277,6 @@ bool cluster_bind_view(const struct cluster *cluster, const struct cluster_ask *
 		       struct arena *arena, struct bind_view *ret_view)
 {
 	struct bind_view view = {
-		.node = intern_str(cluster->intern, node_at(cluster, node)->name),
 		.reconfiguring = node_at(cluster, node)->reconfiguring,
 		.effective_gpus = AMOUNT_NONE,
 	};

@@ -278,7 +278,8 @@ static uint32_t class_of_resource(const struct cluster *cluster, uint32_t resour
 {
 	struct str name;
 
-	if (!resource_device_class(intern_str(cluster->intern, resource), &name))
+	if (cluster->dra.classes.count == 0 ||
+	    !resource_device_class(intern_str(cluster->intern, resource), &name))
 		return TABLE_NONE;
 	return class_find(cluster, name);
 }

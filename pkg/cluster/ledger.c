@@ -26,15 +26,22 @@ static uint32_t offer_cell_of(const struct cluster *cluster, uint32_t node, uint
 	return offer;
 }
 
-/* The kind of what @node offers of @resource, or NULL. */
+/* The kind of what @node offers of @resource, or NULL; its own offer, or TABLE_NONE. */
+static const struct offer_kind *find_offer(const struct cluster *cluster, uint32_t node,
+					   uint32_t resource, uint32_t *ret_offer)
+{
+	*ret_offer = offer_cell_of(cluster, node, resource);
+	if (*ret_offer != TABLE_NONE)
+		return kind_at(cluster, offer_at(cluster, *ret_offer)->kind);
+	return devices_offer(cluster, node, resource);
+}
+
 static const struct offer_kind *offer_of(const struct cluster *cluster, uint32_t node,
 					 uint32_t resource)
 {
-	uint32_t offer = offer_cell_of(cluster, node, resource);
+	uint32_t offer;
 
-	if (offer != TABLE_NONE)
-		return kind_at(cluster, offer_at(cluster, offer)->kind);
-	return devices_offer(cluster, node, resource);
+	return find_offer(cluster, node, resource, &offer);
 }
 
 /* The name is read only where no node tells: it is the last source. */
@@ -110,9 +117,9 @@ struct units units_on(const struct cluster *cluster, uint32_t node, uint32_t pro
 		.product = product == INTERN_EMPTY ? PRODUCT_ANY : product,
 	};
 
-	units.kind = offer_of(cluster, node, units.resource);
+	units.kind = find_offer(cluster, node, units.resource, &units.offer);
 	if (!units.kind && cell->devices > 0) {
-		units.kind = offer_of(cluster, node, cell->device);
+		units.kind = find_offer(cluster, node, cell->device, &units.offer);
 		if (units.kind ||
 		    part_price(cluster, cell->resource, PRODUCT_ANY) == AMOUNT_UNKNOWN) {
 			units.count = cell->devices;
@@ -121,7 +128,6 @@ struct units units_on(const struct cluster *cluster, uint32_t node, uint32_t pro
 	}
 	if (units.kind)
 		units.product = units.kind->product;
-	units.offer = offer_cell_of(cluster, node, units.resource);
 	return units;
 }
 

@@ -65,7 +65,8 @@ struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node);
 /* What of an ask a node has, by what it offers. */
 struct cluster_units {
 	uint32_t resource;   /* for cluster_name() */
-	uint32_t kind;       /* equal: what is offered is the same; TABLE_NONE: not offered */
+	uint32_t kind;       /* of what is offered, by a device plugin; TABLE_NONE: it is not */
+	uint64_t price;      /* equal: it is charged the same on another node */
 	int64_t count, free; /* asked for; not held by others, below 0 where they hold more than
 				is given */
 	int64_t total;       /* that kubelet gives out */

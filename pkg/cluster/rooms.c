@@ -138,6 +138,17 @@ static int64_t own_units(const struct cluster *cluster, const struct cluster_ask
 	return sum;
 }
 
+/* Where something is told by others, a charge follows from all that the node offers. */
+static uint64_t price_of_units(const struct cluster *cluster, uint32_t node,
+			       const struct vector_cell *cell, const struct offer_kind *kind)
+{
+	uint64_t handle = UINT32_MAX;
+
+	if (kind)
+		handle = (uint64_t)(kind - (const struct offer_kind *)cluster->kinds.records);
+	return cell->told == 0 ? handle : handle | ((uint64_t)node + 1) << 32;
+}
+
 void cluster_units_on(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
 		      struct cluster_units *ret_units)
 {
@@ -146,7 +157,11 @@ void cluster_units_on(const struct cluster *cluster, const struct cluster_ask *a
 		struct cluster_units *to = &ret_units[i];
 
 		*to = (struct cluster_units){
-			.resource = units.resource, .kind = TABLE_NONE, .count = units.count};
+			.resource = units.resource,
+			.kind = TABLE_NONE,
+			.price = price_of_units(cluster, node, &ask->cells[i], units.kind),
+			.count = units.count,
+		};
 		if (units.offer == TABLE_NONE)
 			continue;
 		to->kind = offer_at(cluster, units.offer)->kind;

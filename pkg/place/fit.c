@@ -7,6 +7,8 @@
 #include "cluster/tenants.h"
 #include "place/internal.h"
 
+#define NO_ROOM "The pod takes more memory to look at than there is."
+
 const char *place_reason(enum place_verdict verdict)
 {
 	static const char *const reasons[] = {
@@ -26,7 +28,8 @@ void place_begin(struct place *place, const struct place_tools *tools,
 	place->tools = *tools;
 	place->ask = *ask;
 	place->topology = cluster_topology_of(tools->cluster, ask->namespace);
-	place->n_decisions = 0;
+	place->first_decision = NULL;
+	place->look.node = TABLE_NONE;
 	if (alignment->wished)
 		place->topology = topology_of_pod(place->topology, alignment->policy,
 						  alignment->scoped ? &alignment->scope : NULL);
@@ -52,112 +55,74 @@ static struct place_answer fit_devices(const struct place *place, const struct c
 
 /* --- the third gate */
 
-static uint32_t hash_kinds(const struct place *place, const struct cluster_units *units)
-{
-	uint32_t hash = 2166136261u; /* FNV-1a over handles: not for anybody to choose */
-
-	for (size_t i = 0; i < place->ask.n; i++)
-		hash = (hash ^ units[i].kind) * 16777619u;
-	return hash;
-}
-
 static void decide(struct place *place, uint32_t node, struct bind_decision *ret_decision)
 {
 	struct bind_view view;
 
-	if (!cluster_bind_view(place->tools.cluster, &place->ask, node, place->tools.arena,
-			       &view)) {
-		*ret_decision = (struct bind_decision){
-			.verdict = BIND_UNPRICED,
-			.enforced = true,
-			.message = "The pod takes more memory to look at than there is.",
-		};
+	if (cluster_bind_view(place->tools.cluster, &place->ask, node, place->tools.arena, &view)) {
+		bind_decide(&view, ret_decision);
 		return;
 	}
-	bind_decide(&view, ret_decision);
+	*ret_decision = (struct bind_decision){
+		.verdict = BIND_UNPRICED,
+		.enforced = true,
+		.message = NO_ROOM,
+	};
 }
 
-/* Nodes that are being cut anew differ from others with the same offers: asked each by itself. */
-static uint32_t decision_for(struct place *place, uint32_t node, const struct cluster_units *units)
+static bool is_of(const struct place *place, const struct place_decision *decision,
+		  const struct cluster_units *units, bool reconfiguring)
 {
-	uint32_t kinds = hash_kinds(place, units) ^
-			 (cluster_node_reconfiguring(place->tools.cluster, node) ? UINT32_MAX : 0);
-	size_t at;
+	bool same = decision->reconfiguring == reconfiguring;
 
-	for (size_t i = 0; i < place->n_decisions; i++)
-		if (place->decisions[i].kinds == kinds)
-			return (uint32_t)i;
-	at = MIN(place->n_decisions, (size_t)PLACE_DECISIONS - 1);
-	place->n_decisions = at + 1;
-	place->decisions[at].kinds = kinds;
-	decide(place, node, &place->decisions[at].bind);
-	return (uint32_t)at;
+	for (size_t i = 0; same && i < place->ask.n; i++)
+		same = decision->prices[i] == units[i].price;
+	return same;
 }
 
-static struct place_answer fit_quota(struct place *place, uint32_t node,
-				     const struct cluster_units *units)
+static struct place_decision *add_decision(struct place *place, const struct place_look *look,
+					   bool reconfiguring)
 {
-	uint32_t at = decision_for(place, node, units);
-	const struct bind_decision *bind = &place->decisions[at].bind;
+	struct place_decision *decision = arena_alloc(
+		place->tools.arena, sizeof(*decision) + place->ask.n * sizeof(uint64_t));
 
-	if (bind->verdict == BIND_ALLOWED || !bind->enforced)
+	if (!decision)
+		return NULL;
+	decision->next = NULL;
+	decision->reconfiguring = reconfiguring;
+	for (size_t i = 0; i < place->ask.n; i++)
+		decision->prices[i] = look->units[i].price;
+	decide(place, look->node, &decision->bind);
+	return decision;
+}
+
+static struct place_answer fit_quota(struct place *place, const struct place_look *look)
+{
+	bool reconfiguring = cluster_node_reconfiguring(place->tools.cluster, look->node);
+	struct place_decision **link = &place->first_decision;
+	uint32_t at = 0;
+
+	for (; *link && !is_of(place, *link, look->units, reconfiguring); at++)
+		link = &(*link)->next;
+	if (!*link)
+		*link = add_decision(place, look, reconfiguring);
+	if (!*link)
+		return answer(PLACE_QUOTA, UINT32_MAX);
+	if ((*link)->bind.verdict == BIND_ALLOWED || !(*link)->bind.enforced)
 		return answer(PLACE_FITS, 0);
 	return answer(PLACE_QUOTA, at);
 }
 
+static const char *quota_message(const struct place *place, uint32_t at)
+{
+	const struct place_decision *decision = place->first_decision;
+
+	while (decision && at-- > 0)
+		decision = decision->next;
+	return decision ? decision->bind.message : NO_ROOM;
+}
+
 /* --- the layout */
-
-/* Of all whole cards that are asked for. */
-struct whole_units {
-	int64_t all, free, withdrawn;
-};
-
-static void view_units(const struct place *place, const struct cluster_units *units,
-		       struct place_cards_view *view, struct whole_units *ret_whole)
-{
-	*ret_whole = (struct whole_units){0};
-	for (size_t i = 0; i < place->ask.n; i++) {
-		if (!units[i].whole) {
-			view->parts += units[i].count;
-			continue;
-		}
-		view->count += (uint32_t)MIN(units[i].count, (int64_t)LIMIT_LAYOUT_GPUS + 1);
-		ret_whole->free += MAX(units[i].free, 0);
-		ret_whole->withdrawn += MAX(units[i].withdrawn, 0);
-		ret_whole->all += units[i].total + units[i].withdrawn;
-	}
-}
-
-/* A card that failed is given out no more where its plugin has withdrawn as many as failed. */
-static uint64_t may_be_given(const struct cluster_room *room, int64_t withdrawn)
-{
-	uint64_t all = topo_set_below(room->topo->n_cards), usable = room->topo->usable;
-	uint64_t failed = topo_set_count(all & ~usable);
-
-	return all & ~room->seen & (failed <= (uint64_t)withdrawn ? usable : UINT64_MAX);
-}
-
-void place_view_cards(const struct place *place, uint32_t node, const struct cluster_units *units,
-		      struct place_cards_view *ret_view)
-{
-	struct whole_units whole;
-
-	*ret_view = (struct place_cards_view){.room = cluster_room(place->tools.cluster, node)};
-	view_units(place, units, ret_view, &whole);
-	if (!ret_view->room.topo)
-		return;
-	ret_view->free = may_be_given(&ret_view->room, whole.withdrawn);
-	ret_view->others = ret_view->room.topo->n_cards > whole.all;
-	ret_view->known = topo_set_count(ret_view->free) >= (uint64_t)whole.free;
-	if (!ret_view->known) {
-		ret_view->room.state = LAYOUT_IS_CONTRADICTS;
-		return;
-	}
-	ret_view->pending = topo_set_count(ret_view->free) - (uint32_t)whole.free;
-	ret_view->best = ret_view->free & ~ret_view->room.assumed;
-	if (topo_set_count(ret_view->best) < ret_view->count)
-		ret_view->best = ret_view->free;
-}
 
 static struct topo_request request_of(const struct place *place,
 				      const struct place_cards_view *view)
@@ -217,42 +182,52 @@ static struct place_answer fit_required(const struct place *place,
 	return answer(PLACE_FITS, 0);
 }
 
-static struct place_answer fit_layout(const struct place *place, uint32_t node,
-				      const struct cluster_units *units)
+static struct place_answer fit_cards(const struct place *place, const struct place_cards_view *view)
 {
-	bool required = place->topology.policy == TOPOLOGY_REQUIRED;
-	struct place_cards_view view;
-	struct topo_request request;
+	struct topo_request request = request_of(place, view);
 
-	place_view_cards(place, node, units, &view);
-	if (!view.known)
-		return required ? answer(PLACE_UNKNOWN_LAYOUT, view.room.state)
-				: answer(PLACE_FITS, 0);
-	request = request_of(place, &view);
-	if (required)
-		return fit_required(place, &view, &request);
-	if (view.count > 0 && topo_kubelet_admits(view.room.topo, &request) == TOPO_NO)
+	if (place->topology.policy == TOPOLOGY_REQUIRED)
+		return fit_required(place, view, &request);
+	if (view->count > 0 && topo_kubelet_admits(view->room.topo, &request) == TOPO_NO)
 		return answer(PLACE_REJECTED, 0);
 	return answer(PLACE_FITS, 0);
+}
+
+static struct place_answer fit_layout(struct place *place, struct place_look *look)
+{
+	struct place_judgment *judgment = place_view_cards(place, look);
+
+	if (!judgment)
+		return place->topology.policy == TOPOLOGY_REQUIRED
+			       ? answer(PLACE_UNKNOWN_LAYOUT, look->view.room.state)
+			       : answer(PLACE_FITS, 0);
+	if (!judgment->fitted) {
+		struct place_answer found = fit_cards(place, &look->view);
+
+		judgment->verdict = (uint8_t)found.verdict;
+		judgment->detail = (uint8_t)found.detail;
+		judgment->fitted = true;
+	}
+	return answer((enum place_verdict)judgment->verdict, judgment->detail);
 }
 
 /* --- all */
 
 struct place_answer place_fit(struct place *place, uint32_t node)
 {
-	struct cluster_units units[LIMIT_RESOURCES_PER_POD];
+	struct place_look *look;
 	struct place_answer found;
 
 	if (!cluster_node_exists(place->tools.cluster, node))
 		return answer(PLACE_NO_NODE, 0);
 	if (!str_empty(place->ask.stranger))
 		return answer(PLACE_NO_DEVICE, 0);
-	cluster_units_on(place->tools.cluster, &place->ask, node, units);
-	found = fit_devices(place, units);
+	look = place_look_at(place, node);
+	found = fit_devices(place, look->units);
 	if (found.verdict == PLACE_FITS)
-		found = fit_quota(place, node, units);
+		found = fit_quota(place, look);
 	if (found.verdict == PLACE_FITS)
-		found = fit_layout(place, node, units);
+		found = fit_layout(place, look);
 	return found;
 }
 
@@ -290,7 +265,7 @@ void place_describe(const struct place *place, struct place_answer found, struct
 		describe_units(place, found.detail, buf);
 		return;
 	case PLACE_QUOTA:
-		buf_add_cstr(buf, place->decisions[found.detail].bind.message);
+		buf_add_cstr(buf, quota_message(place, found.detail));
 		return;
 	case PLACE_UNKNOWN_LAYOUT:
 		buf_printf(buf, "its topology is not known (%s)",

@@ -13,8 +13,9 @@
 
 #define MICRO      1000 /* microcards of a millicard */
 #define WEIGHT_MAX (UINT32_C(1) << 30)
-#define CPU_MAX    (INT64_C(1) << 26) /* as much as counts: 67,000 cores. Keeps products below 2^63 \
-				       */
+#define CPU_MAX                                                                          \
+	(INT64_C(1) << 26) /* as much as counts: 67,000 cores. Keeps products below 2^63 \
+			    */
 
 /* --- the usual asks */
 

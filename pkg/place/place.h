@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "cluster/placement.h"
 #include "model/placement.h"
+#include "place/memory.h"
 
 /*
  * Where a pod may go, and where it had better. Pure: one pod is asked for at a time, over as many
@@ -38,37 +39,13 @@ enum place_verdict {
 };
 
 /*
- * Equal answers have equal texts. detail: of TOO_FEW and NO_DEVICE which of the ask's cells, of
- * QUOTA which of the decisions made so far, of UNKNOWN_LAYOUT an enum layout_state, of UNCERTAIN an
- * enum topo_verdict.
+ * Equal answers have equal texts. detail: of TOO_FEW which of the ask's cells, of QUOTA which of
+ * the decisions made so far, of UNKNOWN_LAYOUT an enum layout_state, of UNCERTAIN an enum
+ * topo_verdict.
  */
 struct place_answer {
 	enum place_verdict verdict;
 	uint32_t detail;
-};
-
-/* What was decided for nodes with the same offers: they cost the same. */
-#define PLACE_DECISIONS 32
-
-struct place_decision {
-	uint32_t kinds; /* hash of what is offered of the ask */
-	struct bind_decision bind;
-};
-
-/*
- * Best sets of cards by layout and free cards, which outlive a question: nodes are of few shapes,
- * in few states. To be zeroed; forgets by itself what does not fit in.
- */
-#define PLACE_MEMORY_SIZE 4096
-
-struct place_memory {
-	struct place_memory_slot {
-		uint64_t layout, free, set;
-		int64_t score;
-		uint32_t count;
-		uint8_t scope; /* 0: none, else an enum layout_scope + 1 */
-		bool found, known;
-	} slots[PLACE_MEMORY_SIZE];
 };
 
 /* What questions are asked of: borrowed. */
@@ -76,7 +53,8 @@ struct place_tools {
 	const struct cluster *cluster;
 	const struct placement_weights *weights;
 	struct place_memory *memory;
-	struct arena *arena; /* grows until its owner resets it, after a question */
+	struct arena *arena; /* grows until its owner resets it, after a question; where it is full
+				the quota refuses */
 };
 
 /* One question, good until the cluster changes. */
@@ -84,9 +62,8 @@ struct place {
 	struct place_tools tools;
 	struct cluster_ask ask;
 	struct topology_spec topology; /* the tenant's, or the pod's own where it is stricter */
-	struct place_decision decisions[PLACE_DECISIONS]; /* where there are more, the last place
-							     is taken again */
-	size_t n_decisions;
+	struct place_decision *first_decision;
+	struct place_look look;
 };
 
 void place_begin(struct place *place, const struct place_tools *tools,

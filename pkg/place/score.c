@@ -54,22 +54,11 @@ static uint64_t choose(struct place *place, const struct place_cards_view *view,
 	uint64_t set = 0;
 
 	*ret_score = 0;
-	if (!view->known || view->count == 0)
+	if (view->count == 0)
 		return 0;
 	if (place->topology.policy != TOPOLOGY_NONE)
 		set = place_best_set(place, view, true, ret_score);
 	return set ? set : place_best_set(place, view, false, ret_score);
-}
-
-uint64_t place_cards(struct place *place, uint32_t node)
-{
-	struct cluster_units units[LIMIT_RESOURCES_PER_POD];
-	struct place_cards_view view;
-	int64_t score;
-
-	cluster_units_on(place->tools.cluster, &place->ask, node, units);
-	place_view_cards(place, node, units, &view);
-	return choose(place, &view, &score);
 }
 
 /* --- terms */
@@ -139,23 +128,55 @@ static int64_t weigh(const struct placement_weights *weights, const struct place
 	       sum;
 }
 
-struct place_score place_score(struct place *place, uint32_t node)
+/* All that follows from the cards. */
+static void score_cards(struct place *place, const struct place_cards_view *view,
+			struct place_judgment *judgment)
 {
-	struct cluster_units units[LIMIT_RESOURCES_PER_POD];
-	struct place_cards_view view;
-	struct place_score score = {0};
 	int64_t sum;
 
-	cluster_units_on(place->tools.cluster, &place->ask, node, units);
-	place_view_cards(place, node, units, &view);
-	score.fragmentation = fragmentation_of(place, units);
-	score.cards = choose(place, &view, &sum);
-	if (score.cards != 0) {
-		score.alignment = alignment_of(place, view.room.topo, score.cards);
-		score.nvlink = nvlink_of(sum, view.count);
-		score.pcie = pcie_of(&view, score.cards);
-	} else {
-		score.alignment = score.pcie = PLACE_TERM_MOST / 2; /* not known */
+	judgment->cards = choose(place, view, &sum);
+	judgment->scored = true;
+	judgment->nvlink = 0;
+	judgment->alignment = judgment->pcie = PLACE_TERM_MOST / 2; /* not known */
+	if (judgment->cards == 0)
+		return;
+	judgment->alignment = (int16_t)alignment_of(place, view->room.topo, judgment->cards);
+	judgment->nvlink = (int16_t)nvlink_of(sum, view->count);
+	judgment->pcie = (int16_t)pcie_of(view, judgment->cards);
+}
+
+/* What is known of the node's cards; NULL: nothing. */
+static const struct place_judgment *judge(struct place *place, uint32_t node)
+{
+	struct place_look *look = place_look_at(place, node);
+	struct place_judgment *judgment = place_view_cards(place, look);
+
+	if (judgment && !judgment->scored)
+		score_cards(place, &look->view, judgment);
+	return judgment;
+}
+
+uint64_t place_cards(struct place *place, uint32_t node)
+{
+	const struct place_judgment *judgment = judge(place, node);
+
+	return judgment ? judgment->cards : 0;
+}
+
+struct place_score place_score(struct place *place, uint32_t node)
+{
+	const struct place_judgment *judgment = judge(place, node);
+	struct place_score score = {
+		.alignment = PLACE_TERM_MOST / 2,
+		.pcie = PLACE_TERM_MOST / 2,
+		.fragmentation = fragmentation_of(place, place->look.units),
+	};
+
+	if (judgment) {
+		score.cards = judgment->cards;
+		score.alignment = judgment->alignment;
+		score.nvlink = judgment->nvlink;
+		score.pcie = judgment->pcie;
 	}
 	score.total = weigh(place->tools.weights, &score);
 	return score;

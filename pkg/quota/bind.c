@@ -112,11 +112,9 @@ static bool reconfiguring(struct asking *a)
 {
 	if (!a->view->reconfiguring)
 		return false;
-	return refuse(
-		a,
-		"The cards of node %.*s are being partitioned anew: it takes pods when its label "
-		"nvidia.com/mig.config.state is success.",
-		STR_ARGS(a->view->node));
+	return refuse(a,
+		      "The node's cards are being partitioned anew: it takes pods when its label "
+		      "nvidia.com/mig.config.state is success.");
 }
 
 static bool unpriced(struct asking *a)
@@ -130,9 +128,9 @@ static bool unpriced(struct asking *a)
 			continue;
 		return refuse(a,
 			      "The pod asks for %" PRId64
-			      " of %.*s, and nothing tells how much memory one has on node %.*s: "
+			      " of %.*s, and nothing tells how much memory one has on the node: "
 			      "no device is free of charge.",
-			      row->units, STR_ARGS(row->resource), STR_ARGS(a->view->node));
+			      row->units, STR_ARGS(row->resource));
 	}
 	return false;
 }

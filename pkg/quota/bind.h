@@ -8,8 +8,7 @@
  * The third gate: may this pod be bound to this node now? Pure. Asked for one pod at a time, it is
  * exact where the other two are not: devices are known, so nothing is priced at the dearest it
  * could be, and what counts is what is bound or assumed to be, never what is pending.
- *
- * NEEDSWORK: no scheduler asks it yet; the decision stands alone with its tests.
+ * Nodes on which a pod is charged the same get the same answer, so messages name none.
  */
 
 /* verdict, text for Events and metrics. In the order in which they are looked for. */
@@ -63,7 +62,6 @@ struct bind_view {
 	/* What the pod is charged on this node: rows of the same name and product may repeat. */
 	const struct bind_row *asks;
 	size_t n_asks;
-	struct str node;
 	bool reconfiguring; /* the node's cards are being cut anew (model/node.h) */
 
 	const struct quota_spec *spec; /* of the quota that governs; NULL: there is none */

@@ -125,20 +125,26 @@ static bool pins(const struct kubelet_model *model, const struct kubelet_pod *po
 	return model->settings.static_cpu && pod->guaranteed && pod->whole_cpus;
 }
 
-struct affinity {
-	bool any; /* nobody hints anything, or nobody listens */
+/* One pod on its way through. */
+struct admission {
+	struct kubelet_model *model;
+	const struct kubelet_pod *pod;
+	struct random *random;
+	uint64_t reusable[KUBELET_RESOURCES]; /* that its init containers got */
+	bool any; /* nobody hints anything, or nobody listens; else mask counts */
 	uint64_t mask;
+	struct kubelet_answer answer;
 };
 
 /* False: the topology manager rejects the pod. */
-static bool align(const struct kubelet_model *model, const struct kubelet_pod *pod,
-		  const uint32_t *asks, const uint64_t *reusable, struct random *random,
-		  struct affinity *ret_affinity)
+static bool align(struct admission *a, const uint32_t *asks)
 {
-	bool single = model->settings.policy == LAYOUT_POLICY_SINGLE_NUMA, any = true;
+	const struct kubelet_model *model = a->model;
+	bool single = model->settings.policy == LAYOUT_POLICY_SINGLE_NUMA;
 	uint64_t merged = UINT64_C(1) << ((UINT64_C(1) << model->n_numas) - 1), at;
 
-	*ret_affinity = (struct affinity){.any = true};
+	a->any = true;
+	a->mask = 0;
 	if (!single && model->settings.policy != LAYOUT_POLICY_RESTRICTED)
 		return true;
 	for (int r = 0; r < KUBELET_RESOURCES; r++) {
@@ -147,90 +153,80 @@ static bool align(const struct kubelet_model *model, const struct kubelet_pod *p
 
 		if (asks[r] == 0 || !tells_places(model, resource))
 			continue;
-		masks = preferred_masks(model, resource, reusable[r], asks[r]);
+		masks = preferred_masks(model, resource, a->reusable[r], asks[r]);
 		merged = merge(merged, single ? masks & single_masks(model) : masks);
-		any = false;
+		a->any = false;
 	}
-	if (any)
+	if (a->any)
 		return true;
-	if (pins(model, pod))
+	if (pins(model, a->pod))
 		merged = merge(merged, single_masks(model));
-	if (merged == 0)
-		return false;
-	at = some_of(merged, 1, random);
-	ret_affinity->any = false;
+	at = some_of(merged, 1, a->random);
 	while (at >>= 1)
-		ret_affinity->mask++;
-	return true;
+		a->mask++;
+	return merged != 0;
 }
 
 /* --- giving */
 
 /* devicesToAllocate(). False: there are too few. */
-static bool give(struct kubelet_resource *resource, bool aligned, uint64_t mask, uint64_t *reusable,
-		 uint32_t request, struct random *random, uint64_t *ret_units)
+static bool give(struct admission *a, int r, uint32_t request, uint64_t *ret_units)
 {
-	uint64_t units = some_of(*reusable, request, random);
+	struct kubelet_resource *resource = &a->model->resources[r];
+	uint64_t units = some_of(a->reusable[r], request, a->random);
 	uint64_t left = available(resource);
 	uint32_t needed = request - count_of(units);
 
 	if (needed > count_of(left))
 		return false;
-	*reusable &= ~units;
-	if (aligned) {
-		uint64_t near = some_of(under(resource, left, mask), needed, random);
+	a->reusable[r] &= ~units;
+	if (!a->any && tells_places(a->model, resource)) {
+		uint64_t near = some_of(under(resource, left, a->mask), needed, a->random);
 
 		units |= near;
 		left &= ~near;
 		needed -= count_of(near);
 	}
-	units |= some_of(left, needed, random);
+	units |= some_of(left, needed, a->random);
 	resource->given |= units;
 	*ret_units = units;
 	return true;
 }
 
-static bool run(struct kubelet_model *model, const struct kubelet_pod *pod,
-		const struct kubelet_container *container, struct affinity affinity,
-		uint64_t *reusable, struct random *random, struct kubelet_answer *answer)
+static bool run(struct admission *a, const struct kubelet_container *container)
 {
+	bool asks = false;
+
 	for (int r = 0; r < KUBELET_RESOURCES; r++) {
-		struct kubelet_resource *resource = &model->resources[r];
-		bool aligned = !affinity.any && tells_places(model, resource);
 		uint64_t units;
 
 		if (container->asks[r] == 0)
 			continue;
-		if (!give(resource, aligned, affinity.mask, &reusable[r], container->asks[r],
-			  random, &units))
+		asks = true;
+		if (!give(a, r, container->asks[r], &units))
 			return false;
-		answer->units[r] |= units;
+		a->answer.units[r] |= units;
 		if (container->kind == CONTAINER_INIT)
-			reusable[r] |= units;
+			a->reusable[r] |= units;
 	}
-	if (pins(model, pod) && container->asks[KUBELET_CARDS] + container->asks[KUBELET_PARTS] > 0)
-		answer->cpus |= affinity.any ? (UINT64_C(1) << model->n_numas) - 1 : affinity.mask;
+	if (asks && pins(a->model, a->pod))
+		a->answer.cpus |= a->any ? (UINT64_C(1) << a->model->n_numas) - 1 : a->mask;
 	return true;
 }
 
-static bool admit(struct kubelet_model *model, const struct kubelet_pod *pod, struct random *random,
-		  struct kubelet_answer *answer)
+static bool admit(struct admission *a)
 {
-	uint64_t reusable[KUBELET_RESOURCES] = {0};
+	bool whole_pod = a->model->settings.pod_scope;
 	uint32_t all[KUBELET_RESOURCES];
-	struct affinity affinity;
 
 	for (int r = 0; r < KUBELET_RESOURCES; r++)
-		all[r] = kubelet_pod_asks(pod, r);
-	if (model->settings.pod_scope && !align(model, pod, all, reusable, random, &affinity))
+		all[r] = kubelet_pod_asks(a->pod, r);
+	if (whole_pod && !align(a, all))
 		return false;
-	for (size_t i = 0; i < pod->n; i++) {
-		const struct kubelet_container *container = &pod->containers[i];
-
-		if (!model->settings.pod_scope &&
-		    !align(model, pod, container->asks, reusable, random, &affinity))
+	for (size_t i = 0; i < a->pod->n; i++) {
+		if (!whole_pod && !align(a, a->pod->containers[i].asks))
 			return false;
-		if (!run(model, pod, container, affinity, reusable, random, answer))
+		if (!run(a, &a->pod->containers[i]))
 			return false;
 	}
 	return true;
@@ -239,15 +235,15 @@ static bool admit(struct kubelet_model *model, const struct kubelet_pod *pod, st
 struct kubelet_answer kubelet_admit(struct kubelet_model *model, const struct kubelet_pod *pod,
 				    struct random *random)
 {
-	struct kubelet_answer answer = {0};
+	struct admission admission = {.model = model, .pod = pod, .random = random};
 	struct kubelet_model before = *model;
 
-	answer.admitted = admit(model, pod, random, &answer);
-	if (!answer.admitted) {
-		*model = before;
-		answer = (struct kubelet_answer){0};
+	if (admit(&admission)) {
+		admission.answer.admitted = true;
+		return admission.answer;
 	}
-	return answer;
+	*model = before;
+	return (struct kubelet_answer){0};
 }
 
 void kubelet_release(struct kubelet_model *model, const struct kubelet_answer *answer)

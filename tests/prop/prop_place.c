@@ -620,8 +620,9 @@ static void describe(struct place *place, struct place_answer answer, struct buf
 
 /* The same question of @cluster, with another memory, gets the same answer. */
 static void check_same(struct world *w, const struct cluster *cluster, struct place *place, int p,
-		       int n, struct place_answer answer)
+		       int n)
 {
+	struct place_answer answer;
 	uint32_t ours = node_handle(w->cluster, n), theirs = node_handle(cluster, n);
 	struct buf said CLEANUP(buf_clear) = {0}, again CLEANUP(buf_clear) = {0};
 	struct place_score score, other_score;
@@ -633,6 +634,7 @@ static void check_same(struct world *w, const struct cluster *cluster, struct pl
 	buf_init(&said, 4096);
 	buf_init(&again, 4096);
 	begin(w, cluster, &w->fresh, p, &other);
+	answer = place_fit(place, ours);
 	found = place_fit(&other, theirs);
 	describe(place, answer, &said);
 	describe(&other, found, &again);
@@ -666,7 +668,7 @@ static int decide(struct world *w, int p, uint64_t *ret_cards)
 		answer = place_fit(&place, handle);
 		check_verdict(w, &place, answer, p, n);
 		memset(&w->fresh, 0, sizeof(w->fresh));
-		check_same(w, w->cluster, &place, p, n, answer);
+		check_same(w, w->cluster, &place, p, n);
 		if (answer.verdict != PLACE_FITS)
 			continue;
 		score = place_score(&place, handle);
@@ -1153,8 +1155,7 @@ static void restart(struct world *w)
 		begin(w, w->cluster, &w->memory, p, &place);
 		for (int n = 0; n < NODES; n++)
 			if (node_handle(w->cluster, n) != TABLE_NONE)
-				check_same(w, cluster, &place, p, n,
-					   place_fit(&place, node_handle(w->cluster, n)));
+				check_same(w, cluster, &place, p, n);
 	}
 }
 
