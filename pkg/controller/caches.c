@@ -223,10 +223,10 @@ static const struct watched {
 	bool optional;
 	bool at_home; /* in the controller's namespace alone */
 } watched[CLUSTER_KIND_COUNT] = {
-	[CLUSTER_PODS] = {&api_pods, apply_pod},
-	[CLUSTER_NODES] = {&api_nodes, apply_node},
-	[CLUSTER_NAMESPACES] = {&api_namespaces, apply_namespace},
-	[CLUSTER_QUOTAS] = {&api_gpu_memory_quotas, apply_quota},
+	[CLUSTER_PODS] = {.type = &api_pods, .apply = apply_pod},
+	[CLUSTER_NODES] = {.type = &api_nodes, .apply = apply_node},
+	[CLUSTER_NAMESPACES] = {.type = &api_namespaces, .apply = apply_namespace},
+	[CLUSTER_QUOTAS] = {.type = &api_gpu_memory_quotas, .apply = apply_quota},
 	[CLUSTER_RESOURCE_QUOTAS] = {&api_resource_quotas, apply_resource_quota,
 				     .field_selector = OWN_OBJECTS},
 	[CLUSTER_LIMIT_RANGES] = {&api_limit_ranges, apply_limit_range,
