@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/incident.h"
 #include "cli/openb.h"
 #include "cli/picture.h"
 #include "cli/simulate.h"
@@ -98,6 +99,15 @@ static int report(const struct simulate_flags *flags, const struct simulation *s
 	return write_all(stdout, "standard output", &out, err);
 }
 
+static int run_incident(const struct simulate_flags *flags, struct error *err)
+{
+	CLEANUP(buf_clear) struct buf out;
+
+	buf_init(&out, OUTPUT_MAX);
+	incident_report(flags->first_seed, flags->n_seeds, flags->json, &out);
+	return write_all(stdout, "standard output", &out, err);
+}
+
 static int run(const struct simulate_flags *flags, struct error *err)
 {
 	CLEANUP(sim_input_clear) struct sim_input input = {0};
@@ -137,7 +147,7 @@ int simulate_main(int argc, char **argv)
 		simulate_flags_help(stdout);
 		return 0;
 	}
-	if (run(&flags, &err) < 0) {
+	if ((flags.incident ? run_incident(&flags, &err) : run(&flags, &err)) < 0) {
 		fprintf(stderr, "kubectl gpuqos simulate: %s\n", err.message);
 		return 1;
 	}

@@ -7,7 +7,7 @@
 #include "base/macros.h"
 #include "base/str.h"
 
-enum { NODES = 1, PODS, SEEDS, POLICY, JSON, PICTURE, SVG, ASCII, HELP };
+enum { NODES = 1, PODS, SEEDS, POLICY, JSON, PICTURE, SVG, ASCII, SCENARIO, HELP };
 
 static const struct {
 	const char *name, *value; /* value: as --help names it, NULL for none */
@@ -22,6 +22,7 @@ static const struct {
 	{"picture", NULL, PICTURE, "draw how the nodes fill in the first run"},
 	{"svg", "FILE", SVG, "write that picture to a file"},
 	{"ascii", NULL, ASCII, "draw without UTF-8"},
+	{"scenario", "incident", SCENARIO, "in place of lists: tenants race for two-socket nodes"},
 	{"help", NULL, HELP, "say this"},
 };
 
@@ -94,6 +95,12 @@ static int read_value(int id, struct simulate_flags *flags, struct error *err)
 	case SVG:
 		flags->svg = optarg;
 		return 0;
+	case SCENARIO:
+		if (!str_equal(str_from(optarg), STR("incident")))
+			return error_set(err, ERROR_INVALID, "no scenario \"%s\"; see --help",
+					 optarg);
+		flags->incident = true;
+		return 0;
 	case SEEDS:
 		return read_seeds(optarg, flags, err);
 	default:
@@ -105,7 +112,10 @@ static int check(const struct simulate_flags *flags, int argc, char **argv, stru
 {
 	if (optind < argc)
 		return error_set(err, ERROR_INVALID, "\"%s\" is no flag; see --help", argv[optind]);
-	if (!flags->nodes || !flags->pods)
+	if (flags->incident && (flags->nodes || flags->pods || flags->picture || flags->svg))
+		return error_set(err, ERROR_INVALID,
+				 "--scenario goes with --seeds and --json alone");
+	if (!flags->incident && (!flags->nodes || !flags->pods))
 		return error_set(err, ERROR_INVALID, "%s is missing; see --help",
 				 flags->nodes ? "--openb-pods" : "--openb-nodes");
 	if (flags->json && flags->picture)
@@ -157,7 +167,8 @@ int simulate_flags_parse(int argc, char **argv, struct simulate_flags *ret_flags
 void simulate_flags_help(FILE *file)
 {
 	fputs("kubectl gpuqos simulate: how well pods are placed, without a cluster\n\n"
-	      "Usage: kubectl gpuqos simulate --openb-nodes FILE --openb-pods FILE [FLAG...]\n\n"
+	      "Usage: kubectl gpuqos simulate --openb-nodes FILE --openb-pods FILE [FLAG...]\n"
+	      "       kubectl gpuqos simulate --scenario incident [--seeds A-B] [--json]\n\n"
 	      "Pods are drawn from the list until 130 % of the GPU capacity has been asked for;\n"
 	      "each is placed as it comes or refused, and none ends.\n\n",
 	      file);

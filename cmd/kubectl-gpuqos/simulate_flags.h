@@ -10,6 +10,7 @@ struct simulate_flags {
 	const char *nodes, *pods; /* files; borrowed from argv, as all texts */
 	const char *svg;          /* file to write; NULL: none */
 	bool json, picture, ascii;
+	bool incident; /* the scenario, in place of lists */
 	enum sim_policy policies[SIM_POLICY_COUNT];
 	size_t n_policies;
 	int64_t first_seed;

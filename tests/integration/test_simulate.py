@@ -97,6 +97,20 @@ def test_the_table_has_a_line_for_each_policy():
     assert lines[4].split()[1:3] == ["95.14", "95.29"]
 
 
+def test_the_incident_is_told_in_a_table_and_as_json():
+    status, out, err = run(RELEASE, "--scenario", "incident", "--seeds", "1-5", "--json")
+    assert (status, err) == (0, "")
+    told = {(line["kubelet"], line["placer"]): line for line in json.loads(out)}
+    strict = told["single-numa-node", "gpuqos, Required"]
+    assert (strict["ran"], strict["spanning"], strict["rejected"], strict["neverRan"]) == (600, 0, 0, 0)
+    assert told["none", "counting cards"]["spanning"] > 50
+    assert told["single-numa-node", "counting cards"]["rejected"] > 50
+    assert {line["soldTwice"] for line in told.values()} == {0}
+    status, table, err = run(ASAN, "--scenario", "incident", "--seeds", "1-5")
+    assert (status, err) == (0, "")
+    assert "single-numa-node  gpuqos, Required        600         0         0         0          0\n" in table
+
+
 def test_pictures_are_the_same_each_time_and_well_formed(tmp_path):
     svg = tmp_path / "nodes.svg"
     arguments = openb("default", "--seeds", "42", "--policy", "gpuqos", "--picture", "--svg", svg)
@@ -127,6 +141,8 @@ def test_a_picture_that_cannot_be_written_is_told():
     (["--policy", "best"], 'no policy "best"; see --help'),
     (["--policy", "fgd,fgd"], "policy fgd is there twice"),
     (["--openb-nodes", "x", "--openb-pods", "x", "--json", "--picture"], "--json or --picture, not both"),
+    (["--scenario", "war"], 'no scenario "war"; see --help'),
+    (["--scenario", "incident", "--openb-nodes", "x"], "--scenario goes with --seeds and --json alone"),
     (["--seeds", "9-8"], '--seeds is "9-8": a number, or two with - between, at most 1000 seeds'),
     (["--seeds", "x"], '--seeds is "x": a number, or two with - between, at most 1000 seeds'),
 ])
