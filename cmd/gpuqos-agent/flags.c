@@ -46,6 +46,8 @@ static const struct flag rows[] = {
 	FLAG("nvml", "LIBRARY", flag_set_text, flags.sources.nvml,
 	     "NVIDIA's management library (default: libnvidia-ml.so.1, where there is one)"),
 	FLAG("sysfs", "DIR", flag_set_text, flags.sources.sysfs, "in place of /sys"),
+	FLAG("proc", "DIR", flag_set_text, flags.sources.proc,
+	     "/proc of the node's PID namespace, to tell which pod's processes use a card"),
 	SWITCH("json", flag_set_bool, flags.json, "print what is published, in place of a picture"),
 	SWITCH("ascii", flag_set_bool, flags.ascii, "draw without UTF-8"),
 	FLAG("node-name", "NAME", flag_set_text, flags.node_name,

@@ -61,6 +61,7 @@ static void refresh(struct devices *devices)
 					       .layout = &devices->view->layout,
 					       .facts = &devices->view->facts,
 					       .held = devices->held,
+					       .usage = &devices->view->usage,
 				       });
 	loop_defer(&devices->timer);
 }
@@ -161,6 +162,40 @@ void devices_own(struct devices *devices, struct str node_uid)
 	if (!str_empty(node_uid))
 		devices->uid = mem_strndup(node_uid.data, node_uid.len);
 	refresh(devices);
+}
+
+/* In bytes, or of 1; what is not known has no sample. */
+static void write_use(const struct devices *devices, const struct usage_row *row, bool is_memory,
+		      struct buf *page)
+{
+	const struct metric_label labels[] = {
+		{"card", devices->view->layout.gpus[row->card].pci},
+		{"pod_uid", str_from(row->pod)},
+	};
+
+	if (is_memory && row->memory != AMOUNT_UNKNOWN)
+		metrics_write_sample(page, "gpuqos_agent_user_memory_bytes", labels,
+				     ARRAY_SIZE(labels), (double)row->memory);
+	if (!is_memory && row->sm_percent >= 0)
+		metrics_write_sample(page, "gpuqos_agent_user_sm_ratio", labels, ARRAY_SIZE(labels),
+				     row->sm_percent / 100.0);
+}
+
+static void collect(void *context, struct buf *page)
+{
+	const struct devices *devices = context;
+	const struct usage *usage = devices->view ? &devices->view->usage : NULL;
+
+	if (!usage || usage->n_rows == 0)
+		return;
+	metrics_write_family(page, "gpuqos_agent_user_memory_bytes", "gauge",
+			     "GPU memory that the processes of a pod, or of none, have on a card.");
+	for (size_t i = 0; i < usage->n_rows; i++)
+		write_use(devices, &usage->rows[i], true, page);
+	metrics_write_family(page, "gpuqos_agent_user_sm_ratio", "gauge",
+			     "Of the time of a card's multiprocessors that they had lately.");
+	for (size_t i = 0; i < usage->n_rows; i++)
+		write_use(devices, &usage->rows[i], false, page);
 }
 
 static void make_metrics(struct devices *devices, struct metrics *metrics)

@@ -20,6 +20,13 @@ struct partition_facts {
 	int64_t memory;     /* bytes, or AMOUNT_UNKNOWN */
 };
 
+/* A process on a card. */
+struct process_facts {
+	uint32_t pid;   /* in the driver's eyes: that of the node's own PID namespace */
+	int64_t memory; /* bytes, or AMOUNT_UNKNOWN */
+	int sm_percent; /* of its multiprocessors' time, lately; -1: not known */
+};
+
 struct card_facts {
 	struct str pci;           /* "0000:1b:00.0"; empty: the driver does not tell where it is */
 	struct str uuid, product; /* empty: not known */
@@ -31,6 +38,8 @@ struct card_facts {
 	bool links_known; /* all links of the card are among the links */
 	const struct partition_facts *partitions;
 	size_t n_partitions;
+	const struct process_facts *processes;
+	size_t n_processes;
 };
 
 /* One NVLink of a card that is up. */

@@ -4,6 +4,7 @@
 
 #include "agent/facts.h"
 #include "agent/held.h"
+#include "agent/usage.h"
 #include "base/buf.h"
 
 /*
@@ -14,11 +15,14 @@ struct gpunode_view {
 	const struct layout *layout;
 	const struct machine_facts *facts; /* for whose MIG devices are whose */
 	const struct held *held;
+	const struct usage *usage;
 };
 
 /*
  * Appends all of it, for an apply. Equal views make equal bytes: containers are in the order that
- * kubelet tells, with those of one pod together. A buffer with too little room is `overflowed`.
+ * kubelet tells, with those of one pod together. Measured numbers are rounded, so that not every
+ * breath of a card is a write: memory up to 64Mi, percents to the next ten. A buffer with too
+ * little room is `overflowed`.
  */
 void gpunode_body(struct buf *body, const struct gpunode_view *view);
 

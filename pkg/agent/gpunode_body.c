@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GpuNode as JSON, by pods. What is not known is left out. */
 #include "agent/gpunode.h"
+#include "api/quantity.h"
 #include "api/type.h"
 #include "codec/json_out.h"
+
+#define MEMORY_STEP  (64 * MIB)
+#define PERCENT_STEP 10
 
 static struct str without_replica(struct str id)
 {
@@ -157,6 +161,44 @@ static int64_t add_pods(struct json_out *out, const struct gpunode_view *view)
 	return n;
 }
 
+static void add_memory(struct json_out *out, int64_t memory)
+{
+	char text[QUANTITY_TEXT_SIZE];
+	int64_t rounded = (memory + MEMORY_STEP - 1) / MEMORY_STEP * MEMORY_STEP;
+
+	json_out_string(out, "memory", (struct str){text, quantity_format_bytes(rounded, text)});
+}
+
+static void add_user(struct json_out *out, const struct gpunode_view *view,
+		     const struct usage_row *row)
+{
+	json_out_object(out, NULL);
+	json_out_string(out, "card", view->layout->gpus[row->card].pci);
+	if (row->pod[0])
+		json_out_cstring(out, "podUID", row->pod);
+	if (row->memory != AMOUNT_UNKNOWN)
+		add_memory(out, row->memory);
+	if (row->sm_percent >= 0)
+		json_out_int(out, "smPercent",
+			     (row->sm_percent + PERCENT_STEP / 2) / PERCENT_STEP * PERCENT_STEP);
+	json_out_int(out, "processes", row->processes);
+	json_out_end(out);
+}
+
+/* Returns how many are of no pod. */
+static int64_t add_users(struct json_out *out, const struct gpunode_view *view)
+{
+	int64_t unaccounted = 0;
+
+	json_out_array(out, "users");
+	for (size_t i = 0; i < view->usage->n_rows; i++) {
+		add_user(out, view, &view->usage->rows[i]);
+		unaccounted += view->usage->rows[i].pod[0] == '\0';
+	}
+	json_out_end_array(out);
+	return unaccounted;
+}
+
 static void add_meta(struct json_out *out, const struct gpunode_view *view)
 {
 	json_out_object(out, "metadata");
@@ -174,6 +216,7 @@ static void add_meta(struct json_out *out, const struct gpunode_view *view)
 
 void gpunode_body(struct buf *body, const struct gpunode_view *view)
 {
+	int64_t n_pods, unaccounted;
 	struct json_out out;
 
 	json_out_init(&out, body);
@@ -184,7 +227,10 @@ void gpunode_body(struct buf *body, const struct gpunode_view *view)
 	json_out_object(&out, "status");
 	json_out_string(&out, "writer", view->writer);
 	json_out_int(&out, "gpus", (int64_t)view->layout->n_gpus);
-	json_out_int(&out, "podCount", add_pods(&out, view));
+	n_pods = add_pods(&out, view);
+	json_out_int(&out, "podCount", n_pods);
+	unaccounted = add_users(&out, view);
+	json_out_int(&out, "unaccountedCount", unaccounted);
 	json_out_array(&out, "allocatable");
 	for (size_t i = 0; i < view->held->n_allocatable; i++)
 		add_devices(&out, view, &view->held->allocatable[i]);

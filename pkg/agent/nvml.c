@@ -120,6 +120,7 @@ static int read_card(struct nvml *nvml, uint32_t i, struct arena *arena, struct 
 	struct card_facts *card = &found->cards[i];
 	struct asking asking = {.nvml = nvml, .arena = arena};
 	int code = nvml->calls.by_index(i, &asking.device);
+	struct known_card *known;
 
 	*card = (struct card_facts){.index = i, .numa = LAYOUT_NONE, .memory = AMOUNT_UNKNOWN};
 	if (code != NVML_CODE_SUCCESS || !asking.device) {
@@ -127,9 +128,11 @@ static int read_card(struct nvml *nvml, uint32_t i, struct arena *arena, struct 
 		return 0;
 	}
 	found->devices[i] = asking.device;
-	nvml_watch(nvml, asking.device);
+	known = nvml_watch(nvml, asking.device);
 	if (nvml_read_card(&asking, card, err) < 0)
 		return -1;
+	if (known)
+		nvml_read_processes(&asking, &known->sample_us, card);
 	card->links_known = nvml_read_links(&asking, i, found->links, &found->n_links);
 	card->health = health_of(&asking);
 	return 0;

@@ -38,17 +38,27 @@ static struct known_card *find_known(struct nvml *nvml, nvml_device device)
 	return NULL;
 }
 
-void nvml_watch(struct nvml *nvml, nvml_device device)
+static void register_events(struct nvml *nvml, nvml_device device)
 {
 	unsigned long long types = NVML_EVENT_XID;
 
-	if (!nvml->events || find_known(nvml, device) || nvml->n_known == ARRAY_SIZE(nvml->known))
-		return;
-	nvml->known[nvml->n_known++].device = device;
-	if (nvml->calls.event_types && nvml->calls.event_types(device, &types) != NVML_CODE_SUCCESS)
+	if (!nvml->events || (nvml->calls.event_types &&
+			      nvml->calls.event_types(device, &types) != NVML_CODE_SUCCESS))
 		return;
 	if (types & NVML_EVENT_XID)
 		nvml->calls.event_register(device, NVML_EVENT_XID, nvml->events);
+}
+
+struct known_card *nvml_watch(struct nvml *nvml, nvml_device device)
+{
+	struct known_card *known = find_known(nvml, device);
+
+	if (known || nvml->n_known == ARRAY_SIZE(nvml->known))
+		return known;
+	known = &nvml->known[nvml->n_known++];
+	known->device = device;
+	register_events(nvml, device);
+	return known;
 }
 
 static bool is_of_application(unsigned long long xid)

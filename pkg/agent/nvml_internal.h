@@ -8,7 +8,8 @@
 /* A card that the library has shown since it was loaded. */
 struct known_card {
 	nvml_device device;
-	bool has_failed; /* by an XID error */
+	bool has_failed;    /* by an XID error */
+	uint64_t sample_us; /* of the last sample of use that was seen; the driver's clock */
 };
 
 struct nvml {
@@ -55,10 +56,13 @@ int nvml_read_partitions(struct asking *asking, struct card_facts *card, struct 
 bool nvml_read_links(struct asking *asking, uint32_t card, struct link_facts *links,
 		     size_t *n_links);
 
+/* pkg/agent/nvml_usage.c: fills processes, n_processes; since when counts, and then until when. */
+void nvml_read_processes(struct asking *asking, uint64_t *since_us, struct card_facts *card);
+
 /* pkg/agent/nvml_health.c: whether what the card counts means that it has failed. */
 bool nvml_is_worn(struct asking *asking);
-/* Makes the card one of those whose events come. Has no effect for one that is. */
-void nvml_watch(struct nvml *nvml, nvml_device device);
+/* What is kept of the card, whose events come from now on; NULL: there is no room for one more. */
+struct known_card *nvml_watch(struct nvml *nvml, nvml_device device);
 /* Takes the events that have come. */
 void nvml_take_events(struct nvml *nvml);
 bool nvml_has_failed(const struct nvml *nvml, nvml_device device);

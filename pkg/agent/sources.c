@@ -11,7 +11,7 @@
 #include "base/mem.h"
 
 struct sources {
-	char *hwloc_xml, *library, *sysfs; /* NULL: not asked; hwloc_xml: this machine */
+	char *hwloc_xml, *library, *sysfs, *proc; /* NULL: not asked; hwloc_xml: this machine */
 	bool must_have_nvml;
 	struct nvml *nvml; /* NULL: not open */
 };
@@ -29,6 +29,7 @@ struct sources *sources_new(const struct sources_options *options)
 	sources->hwloc_xml = copy(options->hwloc_xml);
 	sources->library = copy(options->nvml || !is_here ? options->nvml : NVML_LIBRARY);
 	sources->sysfs = copy(options->sysfs || !is_here ? options->sysfs : SYSFS_ROOT);
+	sources->proc = copy(options->proc);
 	sources->must_have_nvml = options->nvml != NULL;
 	return sources;
 }
@@ -41,6 +42,7 @@ void sources_free(struct sources *sources)
 	mem_free(sources->hwloc_xml);
 	mem_free(sources->library);
 	mem_free(sources->sysfs);
+	mem_free(sources->proc);
 	mem_free(sources);
 }
 
@@ -70,6 +72,9 @@ static void add_nvml(struct sources *sources, uint64_t theirs, struct arena *are
 	facts.theirs = theirs;
 	if (machine_merge(&view->layout, &facts, arena, &view->layout, &view->nvml_error) == 0)
 		view->facts = facts;
+	if (sources->proc)
+		usage_read(sources->proc, &view->layout, &view->facts, arena, &view->usage,
+			   &view->nvml_error);
 }
 
 int sources_read(struct sources *sources, struct arena *arena, struct sources_view *ret_view,

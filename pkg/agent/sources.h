@@ -2,7 +2,7 @@
 #ifndef GPUQOS_AGENT_SOURCES_H
 #define GPUQOS_AGENT_SOURCES_H
 
-#include "agent/facts.h"
+#include "agent/usage.h"
 
 /*
  * All that knows about the machine: hwloc first, since it is what shows all cards, then NVML, which
@@ -17,6 +17,7 @@ struct sources_options {
 	const char *nvml;      /* a library; NULL: NVML_LIBRARY, where there is one, and of another
 				  machine none */
 	const char *sysfs;     /* a folder; NULL: SYSFS_ROOT, of another machine none */
+	const char *proc; /* of the node's PID namespace; NULL: who uses cards is not looked for */
 };
 
 /*
@@ -26,7 +27,8 @@ struct sources_options {
 struct sources_view {
 	struct layout layout;
 	struct machine_facts facts; /* NVML's, for whose devices are whose; none where it failed */
-	struct error nvml_error;    /* kind ERROR_NONE: it did not fail, or there is none */
+	struct usage usage;
+	struct error nvml_error; /* kind ERROR_NONE: it did not fail, or there is none */
 };
 
 /* Texts are copied. Never NULL. */

@@ -1,15 +1,18 @@
 """The agent's GpuNode on the real API server: which pod holds which card, as a kubelet tells by gRPC."""
 
 import json
+import os
+import pathlib
 import types
 
 import grpc
 import pytest
 
 from agent import EXPORTS, USER, Agent, agent_pod, bound_token, install_agent
-from cluster import NotYet, wait_for
+from cluster import ROOT, NotYet, wait_for
 from kubelet import PodResources
 
+LIBRARY = pathlib.Path(os.environ.get("GPUQOS_NVML", ROOT / "build/nvml")) / "libnvml_test.so"
 MACHINE = EXPORTS / "nvidia-dgx2.xml"
 NODE = "h100-0"
 PATH = "/apis/gpuqos.io/v1alpha1/gpunodes"
@@ -100,7 +103,51 @@ def test_a_kubelet_that_is_silent_changes_nothing(node):
     node.kubelet.status = None
 
 
+POD_UID = "5c3e0f1a-0000-4000-8000-00000000000a"
+CARDS = """\
+card
+pci 0000:34:00
+uuid GPU-0
+memory 34359738368
+process 101 10737418241
+process 102 1
+process 103 1073741824
+busy 101 30
+busy 102 34
+card
+pci 0000:36:00
+uuid GPU-1
+memory 34359738368
+process 104 5
+"""
+
+
+def test_who_uses_a_card_is_told_by_pod(node, tmp_path, monkeypatch):
+    """A second agent, with NVML and a folder that stands for the node's /proc."""
+    for pid, cgroup in [(101, f"0::/kubepods/pod{POD_UID}/a"), (102, f"0::/kubepods/pod{POD_UID}/b"), (103, "0::/system.slice/x")]:
+        (tmp_path / "proc" / str(pid)).mkdir(parents=True)
+        (tmp_path / "proc" / str(pid) / "cgroup").write_text(cgroup + "\n")
+    (tmp_path / "cards").write_text(CARDS)
+    monkeypatch.setenv("NVML_DESCRIPTION", str(tmp_path / "cards"))
+    token = bound_token(node.cluster, agent_pod(node.cluster, "h100-1"))
+    agent = Agent(node.cluster, tmp_path, "h100-1", "--hwloc-xml", MACHINE, "--kubelet-address=0", f"--proc={tmp_path / 'proc'}",
+                  f"--nvml={LIBRARY}", f"--pod-resources-socket={node.kubelet.path}", token=token)
+    agent.start()
+
+    def told():
+        answer = node.cluster.api("GET", f"{PATH}/h100-1")
+        return answer.ok()["status"] if answer.status == 200 else NotYet(answer)
+    status = wait_for(told, "the GpuNode is there")
+    assert status["users"] == [{"card": "0000:34:00.0", "memory": "1Gi", "processes": 1},
+                               {"card": "0000:34:00.0", "podUID": POD_UID, "memory": "10304Mi", "smPercent": 60, "processes": 2},
+                               {"card": "0000:36:00.0", "memory": "64Mi", "processes": 1}]
+    assert status["unaccountedCount"] == 2
+    assert agent.metric("gpuqos_agent_user_memory_bytes", card="0000:34:00.0", pod_uid=POD_UID) == 10737418242
+    assert agent.metric("gpuqos_agent_user_sm_ratio", card="0000:34:00.0", pod_uid=POD_UID) == 0.64
+    assert agent.stop()[0] == 0
+
+
 def test_an_agent_writes_no_other_nodes(node):
-    body = {"apiVersion": "gpuqos.io/v1alpha1", "kind": "GpuNode", "metadata": {"name": "h100-1"}}
+    body = {"apiVersion": "gpuqos.io/v1alpha1", "kind": "GpuNode", "metadata": {"name": "h100-9"}}
     answer = node.cluster.api("POST", PATH, body, user=USER)
     assert answer.status == 403 and "of its own node" in answer.message

@@ -254,6 +254,26 @@ static void links_lead_to_cards_and_switches(void **state)
 	assert_false(facts->cards[2].links_known);
 }
 
+static void processes_are_told_with_their_use(void **state)
+{
+	const struct machine_facts *facts = read_described(
+		state, "card\nuuid GPU-0\nprocess 11 1073741824\nprocess 12 18446744073709551615\n"
+		       "process 4294967295 5 3\nbusy 11 30\nbusy 11 50\nbusy 12 4294967295\n"
+		       "card\nuuid GPU-1\n"
+		       "card\nuuid GPU-2\nprocess 11 5\n"
+		       "fails nvmlDeviceGetComputeRunningProcesses_v3 4\n");
+	const struct card_facts *card = &facts->cards[0];
+
+	assert_int_equal(card->n_processes, 3);
+	assert_int_equal(card->processes[0].pid, 11);
+	assert_int_equal(card->processes[0].memory, GIB);
+	assert_int_equal(card->processes[0].sm_percent, 40);
+	assert_int_equal(card->processes[1].memory, AMOUNT_UNKNOWN);
+	assert_int_equal(card->processes[1].sm_percent, -1);
+	assert_int_equal(facts->cards[1].n_processes, 0);
+	assert_int_equal(facts->cards[2].n_processes, 0);
+}
+
 static void an_old_library_knows_less_and_nothing_wrong(void **state)
 {
 	const struct machine_facts *facts = read_with(
@@ -379,6 +399,7 @@ int main(void)
 		cmocka_unit_test(mig_devices_have_the_names_of_their_profiles),
 		cmocka_unit_test(profiles_are_named_by_what_the_card_is_sold_with),
 		cmocka_unit_test(links_lead_to_cards_and_switches),
+		cmocka_unit_test(processes_are_told_with_their_use),
 		cmocka_unit_test(an_old_library_knows_less_and_nothing_wrong),
 		cmocka_unit_test(odd_answers_are_not_known),
 		cmocka_unit_test(what_fails_is_said),
