@@ -211,6 +211,7 @@ static void make_metrics(struct devices *devices, struct metrics *metrics)
 					  "GpuNodes applied.", NULL);
 	devices->refused = metrics_counter(metrics, "gpuqos_agent_gpunode_writes_refused_total",
 					   "GpuNodes that were not taken, by why.", by_reason);
+	metrics_add_collector(metrics, collect, devices);
 }
 
 struct devices *devices_new(struct kube_client *client, const struct devices_options *options)

@@ -72,9 +72,9 @@ static void add_nvml(struct sources *sources, uint64_t theirs, struct arena *are
 	facts.theirs = theirs;
 	if (machine_merge(&view->layout, &facts, arena, &view->layout, &view->nvml_error) == 0)
 		view->facts = facts;
-	if (sources->proc)
-		usage_read(sources->proc, &view->layout, &view->facts, arena, &view->usage,
-			   &view->nvml_error);
+	if (sources->proc &&
+	    !usage_read(sources->proc, &view->layout, &view->facts, arena, &view->usage))
+		error_set(&view->nvml_error, ERROR_LIMIT, "too many processes on cards");
 }
 
 int sources_read(struct sources *sources, struct arena *arena, struct sources_view *ret_view,

@@ -122,8 +122,8 @@ static size_t add_processes(const char *proc, uint32_t gpu, const struct card_fa
 	return card->n_processes;
 }
 
-int usage_read(const char *proc, const struct layout *layout, const struct machine_facts *facts,
-	       struct arena *arena, struct usage *ret_usage, struct error *err)
+bool usage_read(const char *proc, const struct layout *layout, const struct machine_facts *facts,
+		struct arena *arena, struct usage *ret_usage)
 {
 	struct usage_row *rows;
 	size_t n = 0;
@@ -132,12 +132,12 @@ int usage_read(const char *proc, const struct layout *layout, const struct machi
 		n += facts->cards[i].n_processes;
 	rows = arena_alloc(arena, n * sizeof(*rows));
 	if (!rows)
-		return error_set(err, ERROR_LIMIT, "%zu processes on cards", n);
+		return false;
 	n = 0;
 	for (size_t i = 0; i < facts->n_cards; i++)
 		n += add_processes(proc, find_gpu(layout, facts->cards[i].pci), &facts->cards[i],
 				   rows + n);
 	qsort(rows, n, sizeof(*rows), compare_rows);
 	*ret_usage = (struct usage){rows, unite(rows, n)};
-	return 0;
+	return true;
 }

@@ -33,9 +33,9 @@ bool usage_pod_uid(struct str cgroup, char ret_uid[USAGE_UID_SIZE]);
 
 /*
  * @proc: /proc of the node's own PID namespace. A process that has ended meanwhile counts as one of
- * no pod. Borrowed from @arena. LIMIT: no room in it.
+ * no pod. Borrowed from @arena. False: no room in it.
  */
-int usage_read(const char *proc, const struct layout *layout, const struct machine_facts *facts,
-	       struct arena *arena, struct usage *ret_usage, struct error *err);
+bool usage_read(const char *proc, const struct layout *layout, const struct machine_facts *facts,
+		struct arena *arena, struct usage *ret_usage);
 
 #endif
