@@ -27,7 +27,8 @@ static void move(struct cluster *cluster, uint32_t pod, uint32_t node, uint64_t 
 	ledger_add(cluster, pod);
 	cluster_mark_dirty(cluster, record->namespace);
 	room_refresh(cluster, before);
-	room_refresh(cluster, node);
+	if (node != before)
+		room_add(cluster, pod);
 }
 
 void cluster_assume(struct cluster *cluster, uint32_t pod, uint32_t node, uint64_t cards,

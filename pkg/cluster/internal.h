@@ -150,6 +150,8 @@ uint32_t devices_ref(struct cluster *cluster, const struct str *ids, size_t n);
 
 /* Works out anew what is held of a node; TABLE_NONE is ignored. */
 void room_refresh(struct cluster *cluster, uint32_t node);
+/* Of a pod that has just come to its node. */
+void room_add(struct cluster *cluster, uint32_t pod);
 
 /* Whole cards that a node offers, of all makers. */
 int64_t room_cards(const struct cluster *cluster, const struct node_record *node);

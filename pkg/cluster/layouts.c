@@ -133,6 +133,8 @@ uint32_t devices_ref(struct cluster *cluster, const struct str *ids, size_t n)
 {
 	uint64_t hashes[LIMIT_LAYOUT_GPUS];
 
+	if (n == 0)
+		return INTERN_EMPTY;
 	n = MIN(n, ARRAY_SIZE(hashes));
 	for (size_t i = 0; i < n; i++)
 		hashes[i] = id_of(cluster, ids[i]);

@@ -325,13 +325,22 @@ static void enter(struct cluster *cluster, uint32_t pod, const struct entry *ent
 	entry_set(cluster, pod, entry);
 }
 
+static bool alignment_equal(const struct pod_alignment *a, const struct pod_alignment *b)
+{
+	return a->guaranteed == b->guaranteed && a->whole_cpus == b->whole_cpus &&
+	       a->wished == b->wished && a->policy == b->policy && a->scoped == b->scoped &&
+	       a->scope == b->scope;
+}
+
 /* Takes over what @entry holds. */
 static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
 		   const struct entry *entry)
 {
 	struct pod_record *record = pod_at(cluster, pod);
 	bool counted = !pod_finished(record), leaving = record->terminating;
-	uint32_t before = record->node;
+	const struct pod_alignment alignment = record->alignment;
+	uint32_t before = record->node,
+		 devices = intern_ref_handle(cluster->intern, record->devices);
 	bool other = !uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
 	bool same =
 		entry_is(record, entry) && (!record->released || (!other && facts->terminating));
@@ -354,9 +363,12 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 		if (counted || !entry->finished)
 			cluster_mark_dirty(cluster, record->namespace);
 	}
-	room_refresh(cluster, before);
 	if (record->node != before)
-		room_refresh(cluster, record->node);
+		room_add(cluster, pod);
+	if (!same || other || !alignment_equal(&alignment, &record->alignment) ||
+	    record->devices != devices || leaving != record->terminating)
+		room_refresh(cluster, before);
+	intern_unref(cluster->intern, devices);
 }
 
 /* The same, with the claim that it carries. */

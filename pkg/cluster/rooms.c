@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is held of a node: units of what it offers, and cards of its layout. Worked out anew, from
- * the pods that are on it, whenever one of these changes.
+ * the pods that are on it, whenever one of these changes; who comes is added.
  */
 #include "base/checked.h"
 #include "base/macros.h"
@@ -51,6 +51,19 @@ static void hold(struct cluster *cluster, uint32_t node, const struct pod_record
 		offer = offer_at(cluster, units.offer);
 		offer->held = saturating_add(offer->held, units.count);
 	}
+}
+
+void room_add(struct cluster *cluster, uint32_t pod)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+	struct node_record *node;
+
+	if (record->node == TABLE_NONE || pod_finished(record))
+		return;
+	node = node_at(cluster, record->node);
+	hold(cluster, record->node, record);
+	node->assumed_cards &= ~node->seen_cards;
+	mark_node(cluster, record->node);
 }
 
 void room_refresh(struct cluster *cluster, uint32_t node)
@@ -149,27 +162,31 @@ static uint64_t price_of_units(const struct cluster *cluster, uint32_t node,
 	return cell->told == 0 ? handle : handle | ((uint64_t)node + 1) << 32;
 }
 
+static void units_of_cell(const struct cluster *cluster, const struct cluster_ask *ask,
+			  uint32_t node, const struct vector_cell *cell, struct cluster_units *to)
+{
+	struct units units = units_on(cluster, node, ask->product, cell);
+	const struct offer_cell *offer;
+
+	to->resource = units.resource;
+	to->price = price_of_units(cluster, node, cell, units.kind);
+	to->count = units.count;
+	to->kind = TABLE_NONE;
+	to->free = to->total = to->withdrawn = 0;
+	to->whole = false;
+	if (units.offer == TABLE_NONE)
+		return;
+	offer = offer_at(cluster, units.offer);
+	to->kind = offer->kind;
+	to->total = offer->allocatable;
+	to->withdrawn = offer->count - offer->allocatable;
+	to->free = offer->allocatable - offer->held + own_units(cluster, ask, node, units.offer);
+	to->whole = units.kind->sharing == DEVICE_WHOLE;
+}
+
 void cluster_units_on(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
 		      struct cluster_units *ret_units)
 {
-	for (size_t i = 0; i < ask->n; i++) {
-		struct units units = units_on(cluster, node, ask->product, &ask->cells[i]);
-		struct cluster_units *to = &ret_units[i];
-
-		*to = (struct cluster_units){
-			.resource = units.resource,
-			.kind = TABLE_NONE,
-			.price = price_of_units(cluster, node, &ask->cells[i], units.kind),
-			.count = units.count,
-		};
-		if (units.offer == TABLE_NONE)
-			continue;
-		to->kind = offer_at(cluster, units.offer)->kind;
-		to->total = offer_at(cluster, units.offer)->allocatable;
-		to->withdrawn = offer_at(cluster, units.offer)->count - to->total;
-		to->free = offer_at(cluster, units.offer)->allocatable -
-			   offer_at(cluster, units.offer)->held +
-			   own_units(cluster, ask, node, units.offer);
-		to->whole = kind_at(cluster, to->kind)->sharing == DEVICE_WHOLE;
-	}
+	for (size_t i = 0; i < ask->n; i++)
+		units_of_cell(cluster, ask, node, &ask->cells[i], &ret_units[i]);
 }

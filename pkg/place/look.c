@@ -54,6 +54,8 @@ static void view_units(const struct place *place, struct place_look *look,
 	const struct cluster_units *units = look->units;
 	struct place_cards_view *view = &look->view;
 
+	view->count = 0;
+	view->parts = 0;
 	*ret_whole = (struct whole_units){0};
 	for (size_t i = 0; i < place->ask.n; i++) {
 		if (!units[i].whole) {
@@ -91,7 +93,8 @@ static void view_cards(const struct place *place, struct place_look *look)
 	struct whole_units whole;
 	uint32_t n_free;
 
-	*view = (struct place_cards_view){.room = cluster_room(place->tools.cluster, look->node)};
+	view->room = cluster_room(place->tools.cluster, look->node);
+	view->known = false;
 	view_units(place, look, &whole);
 	if (!view->room.topo)
 		return;

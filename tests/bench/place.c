@@ -51,8 +51,11 @@ static void add_node(struct scene *s, unsigned int number)
 				   .layout_state = LAYOUT_IS_KNOWN};
 	struct error err = {0};
 
-	for (size_t card = 0; card < CARDS; card++)
-		s->machine.gpus[card].uuid = crowd_text("GPU", number * CARDS + (unsigned int)card);
+	for (unsigned int card = 0; card < CARDS; card++) {
+		snprintf(s->machine.uuids[card], sizeof(s->machine.uuids[card]), "GPU-%06u",
+			 number * CARDS + card);
+		s->machine.gpus[card].uuid = str_from(s->machine.uuids[card]);
+	}
 	crowd_check(cluster_apply_node(s->cluster, &facts, &err), &err);
 	s->nodes[s->n_nodes++] = cluster_node_find(s->cluster, facts.name);
 }

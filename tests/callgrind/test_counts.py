@@ -29,6 +29,7 @@ INPUTS = {
     "one event": ("cache", "event", PODS),
     "one tenant event of 1000": ("tenant", "1000"),
     "one tenant event of 10000": ("tenant", "10000"),
+    "one pod and 1000 nodes": ("place", "1000", "filter"),
     "5000 names read and answered": ("extender_wire", "5000"),
 }
 
