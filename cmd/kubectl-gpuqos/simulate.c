@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/dump.h"
 #include "cli/incident.h"
 #include "cli/openb.h"
 #include "cli/picture.h"
@@ -25,7 +26,7 @@ static int read_list(const char *path, read_list_fn *add, struct sim_input *inpu
 	char *text CLEANUP(mem_free) = NULL;
 	size_t len;
 
-	if (kube_read_file(path, OPENB_FILE, &text, &len, err) < 0)
+	if (kube_read_file(path, DUMP_FILE, &text, &len, err) < 0)
 		return -1;
 	return add(input, (struct str){text, len}, path, err);
 }
@@ -123,11 +124,13 @@ static int run(const struct simulate_flags *flags, struct error *err)
 
 	for (size_t i = 0; i < flags->n_policies; i++)
 		plan.policies[i] = flags->policies[i];
-	if (read_list(flags->nodes, openb_add_nodes, &input, err) < 0 ||
-	    read_list(flags->pods, openb_add_pods, &input, err) < 0)
+	if (read_list(flags->nodes, flags->openb_nodes ? openb_add_nodes : dump_add_nodes, &input,
+		      err) < 0 ||
+	    read_list(flags->pods, flags->openb_pods ? openb_add_pods : dump_add_pods, &input,
+		      err) < 0)
 		return -1;
 	if (input.n_nodes == 0 || input.n_pods == 0)
-		return error_set(err, ERROR_INVALID, "%s: nothing below the first line",
+		return error_set(err, ERROR_INVALID, "%s: nothing in it",
 				 input.n_nodes ? flags->pods : flags->nodes);
 	simulate(&simulation, &plan, isatty(STDERR_FILENO) ? draw_bar : NULL, &drawn);
 	return report(flags, &simulation, err);

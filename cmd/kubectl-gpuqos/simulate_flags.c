@@ -7,15 +7,30 @@
 #include "base/macros.h"
 #include "base/str.h"
 
-enum { NODES = 1, PODS, SEEDS, POLICY, JSON, PICTURE, SVG, ASCII, SCENARIO, HELP };
+enum {
+	NODES = 1,
+	PODS,
+	OPENB_NODES,
+	OPENB_PODS,
+	SEEDS,
+	POLICY,
+	JSON,
+	PICTURE,
+	SVG,
+	ASCII,
+	SCENARIO,
+	HELP
+};
 
 static const struct {
 	const char *name, *value; /* value: as --help names it, NULL for none */
 	int id;
 	const char *help;
 } table[] = {
-	{"openb-nodes", "FILE", NODES, "the nodes: a CSV list like openb_node_list_gpu_node.csv"},
-	{"openb-pods", "FILE", PODS, "the pods to draw from: a CSV list like openb_pod_list_*.csv"},
+	{"nodes", "FILE", NODES, "the nodes: from kubectl get nodes -o json (or yaml)"},
+	{"pods", "FILE", PODS, "the pods to draw from: from kubectl get pods -A -o json"},
+	{"openb-nodes", "FILE", OPENB_NODES, "the nodes, from a list like openb_node_list_*.csv"},
+	{"openb-pods", "FILE", OPENB_PODS, "the pods, from a list like openb_pod_list_*.csv"},
 	{"seeds", "A-B", SEEDS, "one run for each, in another order of pods (42-51)"},
 	{"policy", "LIST", POLICY, "who places, with commas between (gpuqos,fgd); all: each"},
 	{"json", NULL, JSON, "every run with its figures at each percent"},
@@ -87,10 +102,14 @@ static int read_value(int id, struct simulate_flags *flags, struct error *err)
 {
 	switch (id) {
 	case NODES:
+	case OPENB_NODES:
 		flags->nodes = optarg;
+		flags->openb_nodes = id == OPENB_NODES;
 		return 0;
 	case PODS:
+	case OPENB_PODS:
 		flags->pods = optarg;
+		flags->openb_pods = id == OPENB_PODS;
 		return 0;
 	case SVG:
 		flags->svg = optarg;
@@ -117,7 +136,8 @@ static int check(const struct simulate_flags *flags, int argc, char **argv, stru
 				 "--scenario goes with --seeds and --json alone");
 	if (!flags->incident && (!flags->nodes || !flags->pods))
 		return error_set(err, ERROR_INVALID, "%s is missing; see --help",
-				 flags->nodes ? "--openb-pods" : "--openb-nodes");
+				 flags->nodes ? "--pods or --openb-pods"
+					      : "--nodes or --openb-nodes");
 	if (flags->json && flags->picture)
 		return error_set(err, ERROR_INVALID, "--json or --picture, not both");
 	return 0;
@@ -167,7 +187,7 @@ int simulate_flags_parse(int argc, char **argv, struct simulate_flags *ret_flags
 void simulate_flags_help(FILE *file)
 {
 	fputs("kubectl gpuqos simulate: how well pods are placed, without a cluster\n\n"
-	      "Usage: kubectl gpuqos simulate --openb-nodes FILE --openb-pods FILE [FLAG...]\n"
+	      "Usage: kubectl gpuqos simulate --nodes FILE --pods FILE [FLAG...]\n"
 	      "       kubectl gpuqos simulate --scenario incident [--seeds A-B] [--json]\n\n"
 	      "Pods are drawn from the list until 130 % of the GPU capacity has been asked for;\n"
 	      "each is placed as it comes or refused, and none ends.\n\n",

@@ -7,8 +7,9 @@
 #include "cli/simulate.h"
 
 struct simulate_flags {
-	const char *nodes, *pods; /* files; borrowed from argv, as all texts */
-	const char *svg;          /* file to write; NULL: none */
+	const char *nodes, *pods;     /* files; borrowed from argv, as all texts */
+	bool openb_nodes, openb_pods; /* these are CSV lists, else dumps of kubectl */
+	const char *svg;              /* file to write; NULL: none */
 	bool json, picture, ascii;
 	bool incident; /* the scenario, in place of lists */
 	enum sim_policy policies[SIM_POLICY_COUNT];

@@ -17,9 +17,8 @@
  * Without memory_mib memory is not looked at. Errors name @origin, the line and the column; what
  * was added before stays in @input.
  */
-#define OPENB_FILE   (64 * 1024 * 1024) /* bytes of a list, most */
-#define OPENB_FIELDS 64                 /* in a line */
-#define OPENB_AMOUNT 1000000000         /* cpu_milli and memory_mib, most */
+#define OPENB_FIELDS 64         /* in a line */
+#define OPENB_AMOUNT 1000000000 /* cpu_milli and memory_mib, most */
 
 int openb_add_nodes(struct sim_input *input, struct str text, const char *origin,
 		    struct error *err);

@@ -97,6 +97,25 @@ def test_the_table_has_a_line_for_each_policy():
     assert lines[4].split()[1:3] == ["95.14", "95.29"]
 
 
+def test_nodes_and_pods_come_from_kubectl_too(tmp_path):
+    nodes, pods = tmp_path / "nodes.json", tmp_path / "pods.yaml"
+    nodes.write_text(json.dumps({"kind": "List", "items": [
+        {"kind": "Node", "metadata": {"name": f"n{i}", "labels": {"nvidia.com/gpu.product": "H100"}},
+         "status": {"allocatable": {"cpu": "64", "memory": "1Ti", "nvidia.com/gpu": "8"}}} for i in range(4)]}))
+    pods.write_text(json.dumps({"kind": "List", "items": [
+        {"kind": "Pod", "metadata": {"name": f"p{gpus}"},
+         "spec": {"containers": [{"resources": {"limits": {"cpu": 4 * gpus, "nvidia.com/gpu": gpus}}}]}}
+        for gpus in [1, 2, 8]]}))
+    status, out, err = run(ASAN, "--nodes", nodes, "--pods", pods, "--seeds", "1-3", "--json")
+    assert (status, err) == (0, "")
+    told = json.loads(out)
+    assert (told["nodes"], told["gpus"], told["pods"]) == (4, 32, 3)
+    assert all(run["placedMilli"] <= 32000 and run["placed"] + run["refused"] > 3 for run in told["runs"])
+    status, out, err = run(ASAN, "--nodes", pods, "--pods", pods)
+    assert (status, out) == (1, "")
+    assert err == f"kubectl gpuqos simulate: {pods}: a Pod among what should be Nodes\n"
+
+
 def test_the_incident_is_told_in_a_table_and_as_json():
     status, out, err = run(RELEASE, "--scenario", "incident", "--seeds", "1-5", "--json")
     assert (status, err) == (0, "")
@@ -133,8 +152,8 @@ def test_a_picture_that_cannot_be_written_is_told():
 
 
 @pytest.mark.parametrize("arguments, words", [
-    ([], "--openb-nodes is missing; see --help"),
-    (["--openb-nodes", "x"], "--openb-pods is missing; see --help"),
+    ([], "--nodes or --openb-nodes is missing; see --help"),
+    (["--openb-nodes", "x"], "--pods or --openb-pods is missing; see --help"),
     (["--openb-nodes"], "--openb-nodes needs a value"),
     (["--what"], "no flag --what; see --help"),
     (["more"], '"more" is no flag; see --help'),
@@ -153,7 +172,7 @@ def test_wrong_usage_is_told(arguments, words):
 @pytest.mark.parametrize("text, words", [
     ("", "empty"),
     ("cpu_milli,num_gpu\n", "1: no column gpu_milli"),
-    ("cpu_milli,num_gpu,gpu_milli\n", "nothing below the first line"),
+    ("cpu_milli,num_gpu,gpu_milli\n", "nothing in it"),
     ("cpu_milli,num_gpu,gpu_milli\n1,1\n", '2: gpu_milli is "", not a number up to 1000'),
     ("cpu_milli,num_gpu,gpu_milli\n\n1,1,1001\n", '3: gpu_milli is "1001", not a number up to 1000'),
     ("cpu_milli,num_gpu,gpu_milli\n1,1,0\n", "2: GPUs are asked for, and gpu_milli is 0"),
