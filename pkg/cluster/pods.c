@@ -284,9 +284,9 @@ static uint32_t owner_of(struct cluster *cluster, const struct pod_facts *facts)
 
 /* What it is beside what the ledger reads. */
 static void describe(struct cluster *cluster, struct pod_record *record,
-		     const struct pod_facts *facts)
+		     const struct pod_facts *facts, struct uid uid)
 {
-	bool same = uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
+	bool same = uid_equal(record->uid, uid);
 	uint32_t owner = owner_of(cluster, facts);
 	uint32_t devices = devices_ref(cluster, facts->device_ids, facts->n_device_ids);
 
@@ -298,7 +298,7 @@ static void describe(struct cluster *cluster, struct pod_record *record,
 	record->alignment = facts->alignment;
 	if (!same)
 		record->cards = 0;
-	record->uid = uid_from(&cluster->key, facts->uid);
+	record->uid = uid;
 	record->resource_version = facts->resource_version;
 	record->created_s = real_seconds(facts->created_us);
 	record->deletion_s = real_seconds(facts->deletion_us);
@@ -332,16 +332,46 @@ static bool alignment_equal(const struct pod_alignment *a, const struct pod_alig
 	       a->scope == b->scope;
 }
 
+/* What rooms read of a pod beside what the ledger does. Holds a reference to devices. */
+struct presence {
+	struct pod_alignment alignment;
+	uint32_t node, devices;
+	bool terminating;
+};
+
+static struct presence presence_of(struct cluster *cluster, const struct pod_record *record)
+{
+	return (struct presence){
+		.alignment = record->alignment,
+		.node = record->node,
+		.devices = intern_ref_handle(cluster->intern, record->devices),
+		.terminating = record->terminating,
+	};
+}
+
+/* Takes over what @before holds. @changed: so did what the ledger reads, or who it is. */
+static void update_rooms(struct cluster *cluster, uint32_t pod, const struct presence *before,
+			 bool changed)
+{
+	const struct pod_record *record = pod_at(cluster, pod);
+
+	if (record->node != before->node)
+		room_add(cluster, pod);
+	if (changed || record->devices != before->devices ||
+	    record->terminating != before->terminating ||
+	    !alignment_equal(&before->alignment, &record->alignment))
+		room_refresh(cluster, before->node);
+	intern_unref(cluster->intern, before->devices);
+}
+
 /* Takes over what @entry holds. */
 static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
-		   const struct entry *entry)
+		   struct uid uid, const struct entry *entry)
 {
 	struct pod_record *record = pod_at(cluster, pod);
-	bool counted = !pod_finished(record), leaving = record->terminating;
-	const struct pod_alignment alignment = record->alignment;
-	uint32_t before = record->node,
-		 devices = intern_ref_handle(cluster->intern, record->devices);
-	bool other = !uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
+	const struct presence before = presence_of(cluster, record);
+	bool counted = !pod_finished(record);
+	bool other = !uid_equal(record->uid, uid);
 	bool same =
 		entry_is(record, entry) && (!record->released || (!other && facts->terminating));
 
@@ -353,22 +383,17 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 	if (other)
 		check_forget(cluster, pod);
 	count_terminating(cluster, record, -1);
-	describe(cluster, record, facts);
+	describe(cluster, record, facts, uid);
 	record->phase = (uint8_t)facts->phase;
 	count_terminating(cluster, record, 1);
-	if (leaving != record->terminating)
+	if (before.terminating != record->terminating)
 		release_concerns(cluster, record);
 	if (!same) {
 		ledger_add(cluster, pod);
 		if (counted || !entry->finished)
 			cluster_mark_dirty(cluster, record->namespace);
 	}
-	if (record->node != before)
-		room_add(cluster, pod);
-	if (!same || other || !alignment_equal(&alignment, &record->alignment) ||
-	    record->devices != devices || leaving != record->terminating)
-		room_refresh(cluster, before);
-	intern_unref(cluster->intern, devices);
+	update_rooms(cluster, pod, &before, !same || other);
 }
 
 /* The same, with the claim that it carries. */
@@ -377,15 +402,16 @@ static void update_carrier(struct cluster *cluster, uint32_t pod, const struct p
 {
 	struct pod_record *record = pod_at(cluster, pod);
 	uint32_t claim = intern_ref(cluster->intern, facts->extended_claim);
+	struct uid uid = uid_from(&cluster->key, facts->uid);
 	bool same = record->extended_claim == claim && pod_finished(record) == entry->finished &&
-		    uid_equal(record->uid, uid_from(&cluster->key, facts->uid));
+		    uid_equal(record->uid, uid);
 	struct carried carried = {{TABLE_NONE, TABLE_NONE}};
 
 	if (!same)
 		carried = carried_take(cluster, record, claim);
 	intern_unref(cluster->intern, record->extended_claim);
 	record->extended_claim = claim;
-	update(cluster, pod, facts, entry);
+	update(cluster, pod, facts, uid, entry);
 	carried_put_back(cluster, record->namespace, &carried);
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -285,6 +286,87 @@ static void the_quota_counts_what_is_bound(void **state)
 	scene_free(s);
 }
 
+/* Nodes of forty kinds, in one question: what was said of the first is still known at the end. */
+static void each_node_is_charged_by_its_own_cards(void **state)
+{
+	enum { KINDS = 40 };
+	struct scene *s = scene_new(LAYOUT_POLICY_SINGLE_NUMA);
+	struct quota_facts quota = {.namespace = STR("a"),
+				    .name = STR("q"),
+				    .uid = STR("q"),
+				    .spec = {.gpu_memory = KINDS / 2 * GIB,
+					     .gpus = AMOUNT_NONE,
+					     .pod_gpu_memory = AMOUNT_NONE,
+					     .pod_gpus = AMOUNT_NONE}};
+	struct place_answer found[KINDS];
+	char name[16], text[QUOTA_MESSAGE_SIZE];
+
+	(void)state;
+	add_namespace(s, "a", "none");
+	assert_int_equal(cluster_apply_quota(s->cluster, &quota, NULL), 0);
+	for (int i = 0; i < KINDS; i++) {
+		struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
+					     .product = STR("card"),
+					     .unit_memory = (i + 1) * GIB,
+					     .count = 8,
+					     .allocatable = 8};
+		struct node_facts facts = {.uid = STR("n"),
+					   .offers = &offer,
+					   .n_offers = 1,
+					   .layout_state = LAYOUT_IS_ABSENT};
+
+		snprintf(name, sizeof(name), "n%d", i);
+		facts.name = str_from(name);
+		assert_int_equal(cluster_apply_node(s->cluster, &facts, NULL), 0);
+	}
+	add_pod(s, &(struct pod){"one", 1, NULL, TOPOLOGY_NONE, false, {{0}}, 0});
+	cluster_refresh(s->cluster, cluster_namespace_find(s->cluster, STR("a")));
+	ask(s, "one");
+	for (int i = 0; i < KINDS; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		found[i] = place_fit(&s->place, node_of(s, name));
+	}
+	for (int i = 0; i < KINDS; i++) {
+		struct buf said CLEANUP(buf_clear);
+
+		buf_init(&said, 4096);
+		place_describe(&s->place, found[i], &said);
+		buf_add(&said, "", 1);
+		snprintf(text, sizeof(text),
+			 "The pod asks for %dGi of GPU memory in its namespace, of which 0 of 20Gi "
+			 "are held.",
+			 i + 1);
+		assert_string_equal(said.data, i < KINDS / 2 ? "" : text);
+	}
+	scene_free(s);
+}
+
+static void a_node_that_is_cut_anew_is_told_from_its_like(void **state)
+{
+	struct scene *s = scene_new(LAYOUT_POLICY_SINGLE_NUMA);
+	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
+				     .product = STR("H100"),
+				     .unit_memory = 80 * GIB,
+				     .count = 8,
+				     .allocatable = 8};
+	struct node_facts facts = {.name = STR("cut"),
+				   .uid = STR("cut"),
+				   .offers = &offer,
+				   .n_offers = 1,
+				   .reconfiguring = true,
+				   .layout_state = LAYOUT_IS_ABSENT};
+
+	(void)state;
+	add_node(s, "n", &s->machine.layout);
+	assert_int_equal(cluster_apply_node(s->cluster, &facts, NULL), 0);
+	add_pod(s, &(struct pod){"one", 1, NULL, TOPOLOGY_NONE, false, {{0}}, 0});
+	ask(s, "one");
+	assert_int_equal(place_fit(&s->place, node_of(s, "n")).verdict, PLACE_FITS);
+	assert_int_equal(place_fit(&s->place, node_of(s, "cut")).verdict, PLACE_QUOTA);
+	assert_int_equal(place_fit(&s->place, node_of(s, "n")).verdict, PLACE_FITS);
+	scene_free(s);
+}
+
 static void a_fuller_node_and_a_whole_set_are_better(void **state)
 {
 	struct scene *s = scene_new(LAYOUT_POLICY_BEST_EFFORT);
@@ -325,6 +407,8 @@ int main(void)
 		cmocka_unit_test(what_is_assumed_is_not_free),
 		cmocka_unit_test(seen_cards_are_left_out),
 		cmocka_unit_test(the_quota_counts_what_is_bound),
+		cmocka_unit_test(each_node_is_charged_by_its_own_cards),
+		cmocka_unit_test(a_node_that_is_cut_anew_is_told_from_its_like),
 		cmocka_unit_test(a_fuller_node_and_a_whole_set_are_better),
 	};
 
