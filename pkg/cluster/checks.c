@@ -154,7 +154,7 @@ struct cluster_held cluster_held(const struct cluster *cluster, uint32_t pod)
 		.finished = pod_finished(record),
 	};
 
-	if (record->node == TABLE_NONE)
+	if (record->node == TABLE_NONE || held.topology.policy == TOPOLOGY_NONE)
 		return held;
 	held.topo = cluster_room(cluster, record->node).topo;
 	held.cards = pod_cards(cluster, node_at(cluster, record->node), record, &held.others);

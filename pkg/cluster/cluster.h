@@ -101,10 +101,9 @@ void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind);
 void cluster_abort_replace(struct cluster *cluster, enum cluster_kind kind);
 
 /*
- * Namespaces whose verdict may have changed, each once, in order of first change: the only thing
- * that leaves an event behind. Handles are those of cluster/read.h. The sums of the one that is
- * taken are current. Also given are namespaces of which nothing is left; their handle lives until
- * the next call. False when there is none.
+ * Namespaces whose verdict may have changed, each once, in order of first change. Handles are those
+ * of cluster/read.h; the sums of the one that is taken are current. Also given are namespaces of
+ * which nothing is left; their handle lives until the next call. False when there is none.
  */
 bool cluster_take_dirty(struct cluster *cluster, uint32_t *ret_namespace);
 void cluster_mark_dirty(struct cluster *cluster, uint32_t namespace); /* unknown ones are ignored */

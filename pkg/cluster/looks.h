@@ -30,7 +30,8 @@ enum layout_state cluster_tell_layout(struct cluster *cluster, uint32_t node);
 uint32_t cluster_node_pod(const struct cluster *cluster, uint32_t node);
 uint32_t cluster_node_pod_next(const struct cluster *cluster, uint32_t pod);
 
-/* What a pod has, beside what was asked for it; for place/check.h. */
+/* What a pod has, beside what was asked for it; for place/check.h. Of its cards nothing is said
+ * where nothing is asked. */
 struct cluster_held {
 	const struct topo *topo; /* of its node; NULL: not known */
 	struct topology_spec topology;
