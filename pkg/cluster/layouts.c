@@ -204,8 +204,10 @@ void layout_follow(struct cluster *cluster, uint32_t node, const struct node_fac
 
 static enum layout_state judge(const struct cluster *cluster, const struct node_record *record)
 {
+	/* Of a node without GPUs nobody reads the layout, or says why not. */
 	if (record->layout == TABLE_NONE)
-		return (enum layout_state)record->published;
+		return record->published == LAYOUT_IS_KNOWN ? LAYOUT_IS_ABSENT
+							    : (enum layout_state)record->published;
 	if (room_cards(cluster, record) > layout_at(cluster, record->layout)->topo->n_cards)
 		return LAYOUT_IS_CONTRADICTS;
 	if (record->agent_asked && !record->agent_lives)

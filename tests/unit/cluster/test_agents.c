@@ -284,6 +284,18 @@ static void a_node_that_is_gone_can_still_be_looked_at(void **state)
 	assert_true(cluster_node_find(w->cluster, STR("n")) == TABLE_NONE);
 }
 
+static void of_a_node_without_gpus_nothing_is_known(void **state)
+{
+	struct world *w = *state;
+	const struct node_facts facts = {.name = STR("n"), .uid = STR("n"), .ready = NODE_READY};
+
+	assert_int_equal(cluster_apply_node(w->cluster, &facts, NULL), 0);
+	assert_state(w, LAYOUT_IS_ABSENT);
+	node(w, &w->machine.layout, 8);
+	assert_int_equal(cluster_apply_node(w->cluster, &facts, NULL), 0);
+	assert_state(w, LAYOUT_IS_ABSENT);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -301,6 +313,7 @@ int main(void)
 		CASE(renewals_make_nobody_look),
 		CASE(what_was_told_is_remembered),
 		CASE(a_node_that_is_gone_can_still_be_looked_at),
+		CASE(of_a_node_without_gpus_nothing_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
