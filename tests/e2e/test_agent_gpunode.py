@@ -34,6 +34,9 @@ def served(world, tmp_path_factory):
         status = agent.stop()[0]
         assert status == 0, agent.log()[-4000:]
     world.cluster.kubectl("delete", "-n", "gpuqos-system", "daemonset/gpuqos-agent")
+    # What is said of them is of other machines: nobody else is to find them so.
+    for name in (NODE, "h100-1"):
+        world.cluster.api("DELETE", f"/api/v1/nodes/{name}").ok()
 
 
 def layout(node):

@@ -254,18 +254,41 @@ def test_a_card_that_fails_is_told_and_not_given_out(kubelets):
     assert status["capacity"][GPU] == "2"
 
 
+def told_by_agent(cluster, name):
+    """What the GpuNode says: {(namespace, pod): {container: (device IDs, exclusive CPUs)}}."""
+    answer = cluster.api("GET", f"/apis/gpuqos.io/v1alpha1/gpunodes/{name}")
+    pods = answer.ok()["status"]["pods"] if answer.status == 200 else []
+    return {(p["namespace"], p["name"]): {c["name"]: ({i for d in c["devices"] for i in d["ids"]}, c.get("cpus", ""))
+                                          for c in p["containers"]} for p in pods}
+
+
+def listed(text):
+    """The CPUs of "2-3,8"."""
+    ends = [[int(n) for n in part.split("-")] for part in text.split(",") if part]
+    return [cpu for end in ends for cpu in range(end[0], end[-1] + 1)]
+
+
 def test_the_agent_asks_this_kubelet_as_it_asks_any(kubelets, tmp_path):
     """It finds address and port in the Node, and trusts the certificate, without being told a thing."""
     name = f"agent-{RUN}"
     cluster = kubelets.cluster
-    kubelets.node(name, machine("restricted", scope="pod"), labels={"nvidia.com/gpu.present": "true"})
+    kubelets.node(name, machine("restricted", scope="pod"), labels={"nvidia.com/gpu.present": "true", "kind": name})
     install(cluster)
     install_agent(cluster)
-    agent = Agent(cluster, tmp_path, name, "--hwloc-xml", EXPORTS / "nvidia-dgx2.xml",
+    socket = kubelets.directory / name / "pod-resources" / "kubelet.sock"
+    agent = Agent(cluster, tmp_path, name, "--hwloc-xml", EXPORTS / "nvidia-dgx2.xml", f"--pod-resources-socket={socket}",
                   token=bound_token(cluster, agent_pod(cluster, name)))
     agent.start()
     try:
         seen = wait_for(lambda: json.loads(agent.annotation() or "{}").get("kubelet"), "the agent has published kubelet's policies")
         assert seen == {"topologyPolicy": "restricted", "topologyScope": "pod", "cpuPolicy": "static"}
+        made = [gpu_pod(f"{name}-{i}", i + 1, kind=name) for i in range(2)]
+        for response in cluster.create_many(PODS, made):
+            response.ok()
+        settle(cluster, f"{name}-", len(made))
+        given = kubelets.pod_resources(name)
+        told = wait_for(lambda: len(t := told_by_agent(cluster, name)) == 2 and t, "the GpuNode has both pods")
+        assert {pod: {c: (ids, listed(cpus)) for c, (ids, cpus) in found.items()} for pod, found in told.items()} == \
+            {pod: {c: (ids, sorted(cpus)) for c, (ids, cpus) in given[pod].items()} for pod in given if pod[0] == "default"}
     finally:
         agent.stop()
