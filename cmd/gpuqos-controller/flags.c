@@ -70,6 +70,14 @@ static const struct flag rows[] = {
 	     "of /metrics (default :8080; 0 turns it off)"),
 	FLAG("health-probe-bind-address", "ADDRESS", flag_set_text, flags.process.health_address,
 	     "of /healthz and /readyz (default :8081; 0 turns it off)"),
+	FLAG("extender-address", "ADDRESS", flag_set_text, flags.extender.address,
+	     "serve kube-scheduler's extender there over HTTPS (default: it is not served)"),
+	FLAG("extender-tls-cert-file", "FILE", flag_set_text, flags.extender.cert_file,
+	     "the extender's certificate, in PEM"),
+	FLAG("extender-tls-private-key-file", "FILE", flag_set_text, flags.extender.key_file,
+	     "and its key"),
+	FLAG("extender-client-ca-file", "FILE", flag_set_text, flags.extender.client_ca_file,
+	     "who has no certificate that this CA signed is not answered"),
 	{"config", "FILE", required_argument, set_config, offsetof(struct parsed, flags.config),
 	 true, "a ControllerConfig document; flags win over it"},
 	FLAG("log-format", "text|json", flag_set_log_format, flags.process.format,
@@ -82,6 +90,16 @@ static const struct flag rows[] = {
 
 static const struct flag_table table = {rows, ARRAY_SIZE(rows)};
 
+static int check_extender(const struct extender_flags *extender, struct error *err)
+{
+	if (!extender->address ||
+	    (extender->cert_file && extender->key_file && extender->client_ca_file))
+		return 0;
+	return error_set(err, ERROR_INVALID,
+			 "--extender-address needs --extender-tls-cert-file, "
+			 "--extender-tls-private-key-file and --extender-client-ca-file");
+}
+
 int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outcome *ret_outcome,
 		struct error *err)
 {
@@ -93,6 +111,10 @@ int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outco
 
 	controller_config_init(&parsed.flags.config);
 	if (flag_parse(&table, argc, argv, &parsed, err) < 0) {
+		controller_config_clear(&parsed.flags.config);
+		return -1;
+	}
+	if (check_extender(&parsed.flags.extender, err) < 0) {
 		controller_config_clear(&parsed.flags.config);
 		return -1;
 	}

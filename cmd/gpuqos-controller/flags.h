@@ -11,10 +11,16 @@
 
 /* The command line of gpuqos-controller. Texts are borrowed from argv or static. Flags win over
  * --config. */
+struct extender_flags {
+	const char *address; /* NULL: it is not served */
+	const char *cert_file, *key_file, *client_ca_file;
+};
+
 struct flags {
 	struct process_settings process;
 	bool leader_elect;
 	const char *lease_namespace; /* NULL: the pod's, else the kubeconfig context's */
+	struct extender_flags extender;
 	struct controller_config config;
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "controller/controller.h"
+#include "extender/extender.h"
 #include "flags.h"
 #include "runtime/process.h"
 
@@ -16,6 +17,7 @@ struct program {
 	struct flags flags;
 	struct process process;
 	struct controller *controller;
+	struct extender *extender; /* NULL: it is not served */
 };
 
 static bool healthy(void *context, struct buf *text)
@@ -69,6 +71,38 @@ static int make_controller(struct program *program, struct error *err)
 			      &program->controller, err);
 }
 
+static int make_extender(struct program *program, struct error *err)
+{
+	const struct extender_flags *flags = &program->flags.extender;
+	struct controller_parts parts = controller_parts(program->controller);
+
+	if (!flags->address)
+		return 0;
+	if (extender_new(
+		    &(struct extender_options){
+			    .address = flags->address,
+			    .cert_file = flags->cert_file,
+			    .key_file = flags->key_file,
+			    .client_ca_file = flags->client_ca_file,
+			    .cluster = parts.cluster,
+			    .table = &program->flags.config.resources,
+			    .weights = &program->flags.config.weights,
+			    .client = program->process.client,
+			    .recorder = parts.recorder,
+			    .may_answer = controller_may_answer,
+			    .touched = controller_touched,
+			    .context = program->controller,
+			    .log = program->process.log,
+			    .metrics = program->process.metrics,
+			    .hash_key = parts.hash_key,
+		    },
+		    &program->extender, err) < 0)
+		return -1;
+	log_info(program->process.log, "kube-scheduler's extender is served",
+		 LOG_INT("port", extender_port(program->extender)));
+	return 0;
+}
+
 static int run(struct program *program, struct error *err)
 {
 	struct process *process = &program->process;
@@ -80,7 +114,7 @@ static int run(struct program *program, struct error *err)
 		.hooks = {.healthy = healthy, .ready = ready, .stop = stop, .context = program},
 	};
 	if (process_init(process, err) < 0 || make_controller(program, err) < 0 ||
-	    process_serve(process, err) < 0)
+	    make_extender(program, err) < 0 || process_serve(process, err) < 0)
 		return -1;
 	controller_start(program->controller);
 	process_run(process);
@@ -90,6 +124,7 @@ static int run(struct program *program, struct error *err)
 static void finish(struct program *program)
 {
 	process_close(&program->process);
+	extender_free(program->extender);
 	controller_free(program->controller);
 	process_clear(&program->process);
 	controller_config_clear(&program->flags.config);

@@ -231,6 +231,25 @@ void api_body_delete(struct buf *body, struct str uid)
 	json_out_end(&out);
 }
 
+void api_body_pod_binding(struct buf *body, struct str namespace, struct str name, struct str uid,
+			  struct str node)
+{
+	struct json_out out;
+
+	begin(&out, body, "v1", "Binding");
+	json_out_object(&out, "metadata");
+	json_out_string(&out, "name", name);
+	json_out_string(&out, "namespace", namespace);
+	json_out_string(&out, "uid", uid);
+	json_out_end(&out);
+	json_out_object(&out, "target");
+	json_out_string(&out, "apiVersion", STR("v1"));
+	json_out_string(&out, "kind", STR("Node"));
+	json_out_string(&out, "name", node);
+	json_out_end(&out);
+	json_out_end(&out);
+}
+
 void api_body_eviction(struct buf *body, struct str namespace, struct str name, struct str uid,
 		       int64_t grace_s)
 {

@@ -83,6 +83,9 @@ void api_body_event_series(struct buf *body, int32_t count, int64_t last_us); /*
 
 /* DeleteOptions, with a uid as precondition unless it is empty. */
 void api_body_delete(struct buf *body, struct str uid);
+/* A Binding of the pod to the node, for its subresource binding; the uid as above. */
+void api_body_pod_binding(struct buf *body, struct str namespace, struct str name, struct str uid,
+			  struct str node);
 /* policy/v1 Eviction, likewise. @grace_s below 0 leaves the pod its own grace. */
 void api_body_eviction(struct buf *body, struct str namespace, struct str name, struct str uid,
 		       int64_t grace_s);

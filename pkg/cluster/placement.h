@@ -71,6 +71,7 @@ struct cluster_units {
 				is given */
 	int64_t total;       /* that kubelet gives out */
 	int64_t withdrawn;   /* that it does not, of all that there are */
+	bool offered;        /* by whatever source; kind tells of capacity alone */
 	bool whole;          /* one is a card */
 };
 

@@ -174,6 +174,7 @@ static void units_of_cell(const struct cluster *cluster, const struct cluster_as
 	to->kind = TABLE_NONE;
 	to->free = to->total = to->withdrawn = 0;
 	to->whole = false;
+	to->offered = units.kind != NULL;
 	if (units.offer == TABLE_NONE)
 		return;
 	offer = offer_at(cluster, units.offer);

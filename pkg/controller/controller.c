@@ -456,6 +456,37 @@ bool controller_ready(const struct controller *controller, struct buf *text)
 	return ready;
 }
 
+struct controller_parts controller_parts(const struct controller *controller)
+{
+	return (struct controller_parts){controller->cluster, controller->recorder,
+					 controller->hash_key};
+}
+
+/*
+ * Our own pod got the label after all that an earlier leader had bound: once the watch of pods
+ * shows that, it has shown these too. Without a pod of our own there is no other replica.
+ */
+static bool is_fresh(const struct controller *controller)
+{
+	uint64_t version = controller->label ? leader_label_version(controller->label) : 0;
+
+	return !controller->label ||
+	       (version != 0 && caches_seen_version(controller->caches, CLUSTER_PODS) >= version);
+}
+
+bool controller_may_answer(void *context)
+{
+	const struct controller *controller = context;
+
+	return controller->leads && !controller->stopping && writes(controller) &&
+	       is_fresh(controller);
+}
+
+void controller_touched(void *context)
+{
+	take_dirty(context);
+}
+
 static bool is_healthy(const struct controller *controller, const struct work *work,
 		       const char *name, struct buf *text)
 {

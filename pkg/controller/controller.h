@@ -4,8 +4,10 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "cluster/cluster.h"
 #include "controller/config.h"
 #include "kube/client.h"
+#include "runtime/recorder.h"
 
 /*
  * The whole controller: caches that follow the API server, the cluster they fill, the election, and
@@ -35,6 +37,23 @@ void controller_start(struct controller *controller);
 /* Takes the leader's label off, gives the Lease back, and calls @stopped; the caller bounds how
  * long it waits for that. */
 void controller_stop(struct controller *controller, loop_fn stopped, void *context);
+
+/* What the scheduler's extender works with. Borrowed, for as long as the controller lives. */
+struct controller_parts {
+	struct cluster *cluster;
+	struct recorder *recorder;
+	struct hash_key hash_key;
+};
+
+struct controller_parts controller_parts(const struct controller *controller);
+
+/*
+ * Whether what this replica knows is the truth: it leads, what it has counted is complete, and its
+ * caches have shown all that an earlier leader did. @controller: a struct controller.
+ */
+bool controller_may_answer(void *controller);
+/* The cluster was changed. @controller likewise. */
+void controller_touched(void *controller);
 
 /* One line per check ("[+] cache pods: complete, heard 3 s ago"), and whether all hold. */
 bool controller_ready(const struct controller *controller, struct buf *text);

@@ -10,6 +10,7 @@
 #include "api/watch_event.h"
 #include "base/arena.h"
 #include "base/mem.h"
+#include "controller/writes.h"
 
 #define ROUND_US (60 * USEC_PER_SEC)
 #define RETRY_US (2 * USEC_PER_SEC)
@@ -27,6 +28,7 @@ struct leader_label {
 	struct loop_timer timer;
 	struct arena arena;
 	bool leading;
+	uint64_t version; /* of our pod with the label; 0: not known */
 
 	/* What the list of this round showed. */
 	bool ours_labelled;
@@ -85,8 +87,9 @@ static void on_labelled(void *context, const struct kube_answer *answer, const s
 {
 	struct leader_label *label = context;
 
-	(void)answer;
 	label->call = NULL;
+	if (!err)
+		label->version = write_answered_version(answer, &label->arena);
 	ended(label, err);
 }
 
@@ -188,9 +191,15 @@ void leader_label_free(struct leader_label *label)
 	mem_free(label);
 }
 
+uint64_t leader_label_version(const struct leader_label *label)
+{
+	return label->version;
+}
+
 void leader_label_lead(struct leader_label *label)
 {
 	label->leading = true;
+	label->version = 0;
 	again(label, 0);
 }
 

@@ -18,6 +18,12 @@ struct leader_label *leader_label_new(struct kube_client *client, struct str nam
 				      struct str pod, struct log *log);
 void leader_label_free(struct leader_label *label);
 
+/*
+ * The resourceVersion of our own pod with the label on, as last answered; 0: not since we lead. All
+ * that an earlier leader wrote is older.
+ */
+uint64_t leader_label_version(const struct leader_label *label);
+
 void leader_label_lead(struct leader_label *label); /* puts it right now, and again every minute */
 void leader_label_lost(struct leader_label *label); /* stops; writes nothing */
 /* Takes it off our own pod; @done when that ended either way. */

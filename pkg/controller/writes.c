@@ -21,7 +21,7 @@ int write_give_body(struct work_write *write, struct buf *body, struct error *er
 	return 0;
 }
 
-static uint64_t answered_version(const struct kube_answer *answer, struct arena *arena)
+uint64_t write_answered_version(const struct kube_answer *answer, struct arena *arena)
 {
 	struct api_bytes object;
 	struct str version;
@@ -40,7 +40,7 @@ uint64_t write_expect(struct caches *caches, const struct work_write *write,
 
 	if (!answer || write->verb == KUBE_DELETE)
 		return 0;
-	version = answered_version(answer, arena);
+	version = write_answered_version(answer, arena);
 	caches_expect(caches, write->type,
 		      (struct api_identity){str_from(write->namespace), str_from(write->name)},
 		      version, now_us + EXPECT_US);

@@ -14,6 +14,10 @@
  */
 int write_give_body(struct work_write *write, struct buf *body, struct error *err);
 
+/* The resourceVersion of the object that came of a write, 0 where it is no number. @arena is reset.
+ */
+uint64_t write_answered_version(const struct kube_answer *answer, struct arena *arena);
+
 /*
  * The write was answered: until the watch shows what came of it the cache is older than what is
  * known (caches_expect()). @arena is reset. Returns the version that the server gave, 0 where it

@@ -45,9 +45,10 @@ static struct place_answer answer(enum place_verdict verdict, uint32_t detail)
 static struct place_answer fit_devices(const struct place *place, const struct cluster_units *units)
 {
 	for (uint32_t i = 0; i < place->ask.n; i++) {
-		if (units[i].kind == TABLE_NONE)
-			continue; /* by DRA, or by nobody: the price tells */
-		if (units[i].free < units[i].count)
+		if (!units[i].offered)
+			return answer(PLACE_NO_DEVICE, i);
+		/* DRA's devices are kube-scheduler's to count */
+		if (units[i].kind != TABLE_NONE && units[i].free < units[i].count)
 			return answer(PLACE_TOO_FEW, i);
 	}
 	return answer(PLACE_FITS, 0);
@@ -221,7 +222,7 @@ struct place_answer place_fit(struct place *place, uint32_t node)
 	if (!cluster_node_exists(place->tools.cluster, node))
 		return answer(PLACE_NO_NODE, 0);
 	if (!str_empty(place->ask.stranger))
-		return answer(PLACE_NO_DEVICE, 0);
+		return answer(PLACE_STRANGER, 0);
 	look = place_look_at(place, node);
 	found = fit_devices(place, look->units);
 	if (found.verdict == PLACE_FITS)
@@ -258,8 +259,13 @@ void place_describe(const struct place *place, struct place_answer found, struct
 	case PLACE_NO_NODE:
 		buf_add_cstr(buf, "gpuqos has not seen the node yet");
 		return;
-	case PLACE_NO_DEVICE:
+	case PLACE_STRANGER:
 		buf_printf(buf, "no node offers %.*s", STR_ARGS(place->ask.stranger));
+		return;
+	case PLACE_NO_DEVICE:
+		buf_printf(buf, "it does not offer %s",
+			   cluster_name(place->tools.cluster,
+					place->ask.cells[found.detail].resource));
 		return;
 	case PLACE_TOO_FEW:
 		describe_units(place, found.detail, buf);

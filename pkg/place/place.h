@@ -21,6 +21,7 @@
 #define PLACE_VERDICTS(X)                    \
 	X(FITS, "Fits")                      \
 	X(NO_NODE, "UnknownNode")            \
+	X(STRANGER, "NobodyOffers")          \
 	X(NO_DEVICE, "NoSuchDevice")         \
 	X(TOO_FEW, "TooFewFree")             \
 	X(QUOTA, "Quota")                    \

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which nodes fit, and where none does, why: told once for each pod and reason. */
+#include "cluster/read.h"
+#include "extender/internal.h"
+
+/* Answers so far: equal ones share a reason. */
+struct verdicts {
+	struct place_answer answers[EXTENDER_REASONS];
+	struct extender_reason reasons[EXTENDER_REASONS];
+	uint32_t counts[EXTENDER_REASONS];
+	size_t n;
+	uint32_t fitting;
+};
+
+static bool same(struct place_answer a, struct place_answer b)
+{
+	return a.verdict == b.verdict && a.detail == b.detail;
+}
+
+static struct str text_of(struct extender *extender, struct place_answer answer)
+{
+	struct buf text CLEANUP(buf_clear);
+	char *copy;
+
+	buf_init(&text, LIMIT_EVENT_NOTE);
+	place_describe(&extender->place, answer, &text);
+	copy = arena_strndup(&extender->arena, text.data, text.len);
+	return copy ? (struct str){copy, text.len} : STR("it does not fit");
+}
+
+/* The number of the reason: from 1. The last one stands for all that are too many. */
+static uint16_t reason_of(struct extender *extender, struct verdicts *v, struct place_answer answer)
+{
+	size_t i = 0;
+
+	while (i < v->n && !same(v->answers[i], answer))
+		i++;
+	if (i == EXTENDER_REASONS)
+		i--;
+	if (i == v->n) {
+		v->answers[i] = answer;
+		v->reasons[i] = (struct extender_reason){text_of(extender, answer),
+							 !place_is_resolvable(answer)};
+		v->counts[i] = 0;
+		v->n++;
+	}
+	v->counts[i]++;
+	return (uint16_t)(i + 1);
+}
+
+static uint16_t judge(struct extender *extender, struct verdicts *v, struct str name)
+{
+	uint32_t node = cluster_node_find(extender->options.cluster, name);
+	struct place_answer answer = {PLACE_NO_NODE, 0};
+
+	if (node != TABLE_NONE)
+		answer = place_fit(&extender->place, node);
+	if (answer.verdict != PLACE_FITS)
+		return reason_of(extender, v, answer);
+	v->fitting++;
+	return 0;
+}
+
+/* --- what people are told */
+
+static void write_refusal(const struct verdicts *v, size_t n_names, struct buf *note)
+{
+	buf_printf(note, "0 of %zu nodes fit: ", n_names);
+	for (size_t i = 0; i < v->n; i++)
+		buf_printf(note, "%s%u: %.*s", i == 0 ? "" : "; ", v->counts[i],
+			   STR_ARGS(v->reasons[i].text));
+}
+
+static void tell(struct extender *extender, const struct question *question, struct str note)
+{
+	const struct extender_options *options = &extender->options;
+	uint64_t hash = hash_bytes(&options->hash_key, note.data, note.len) ^ question->uid;
+	uint64_t *told = &extender->told[question->uid % EXTENDER_TOLD];
+
+	if (*told == hash)
+		return;
+	*told = hash;
+	recorder_event(options->recorder,
+		       &(struct recorder_event){
+			       .regarding = {STR("v1"), STR("Pod"), question->pod.namespace,
+					     question->pod.name, question->pod.uid},
+			       .type = "Warning",
+			       .reason = "NoGpuNodeFits",
+			       .action = "Place",
+			       .note = note,
+		       });
+}
+
+static void refuse_all(struct extender *extender, const struct question *question,
+		       const struct verdicts *v)
+{
+	struct buf note CLEANUP(buf_clear);
+
+	buf_init(&note, 2 * LIMIT_EVENT_NOTE);
+	write_refusal(v, question->args.n_names, &note);
+	tell(extender, question, buf_str(&note));
+	for (size_t i = 0; i < v->n; i++)
+		metric_add(extender->refusals,
+			   (const char *[]){place_reason(v->answers[i].verdict)}, 1);
+}
+
+/* --- the verb */
+
+static void filter(struct extender *extender, const struct question *question, struct buf *answer)
+{
+	size_t n = question->args.n_names;
+	uint16_t *verdicts = arena_alloc(&extender->arena, (n + 1) * sizeof(*verdicts));
+	struct verdicts v = {.n = 0};
+
+	if (!verdicts) {
+		extender_write_filter_error(answer, STR("gpuqos: too many nodes in one call"));
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		verdicts[i] = judge(extender, &v, question->args.names[i]);
+	if (v.fitting == 0 && n > 0)
+		refuse_all(extender, question, &v);
+	extender_write_filter(answer, &(struct extender_filter){
+					      .names = question->args.names,
+					      .verdicts = verdicts,
+					      .n_names = n,
+					      .reasons = v.reasons,
+					      .n_reasons = v.n,
+				      });
+}
+
+void verb_filter(struct extender *extender, struct str body, struct buf *answer)
+{
+	struct question question;
+	struct error err = {0};
+
+	if (question_read(extender, body, &question, &err) < 0)
+		extender_write_filter_error(answer, str_from(err.message));
+	else if (!question.gpus)
+		extender_write_filter_text(answer, question.args.names_text);
+	else if (!question.seen)
+		extender_write_filter_error(
+			answer, STR("gpuqos has not seen this pod yet, and will in a moment"));
+	else
+		filter(extender, &question, answer);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_EXTENDER_INTERNAL_H
+#define GPUQOS_EXTENDER_INTERNAL_H
+
+#include "extender/answer.h"
+#include "extender/args.h"
+#include "extender/extender.h"
+#include "place/place.h"
+
+/* What the verbs share. */
+
+#define EXTENDER_SOFT_MOST 256
+#define EXTENDER_TOLD      1024 /* refusals that are remembered, so that each is told once */
+#define EXTENDER_REASONS   64   /* distinct ones in an answer */
+
+/* A node that a pod is about to be bound to. */
+struct soft {
+	uint64_t pod; /* hash of its uid */
+	uint32_t node;
+	int64_t until_us;
+};
+
+struct binding; /* bind.c: under way */
+
+struct extender {
+	struct extender_options options;
+	struct loop *loop;
+	struct http_server *server;
+	struct loop_timer expiry; /* of assumptions */
+	struct arena arena;       /* of one call */
+	struct place_memory memory;
+	struct place place;
+	struct soft soft[EXTENDER_SOFT_MOST];
+	size_t next_soft;
+	uint64_t told[EXTENDER_TOLD]; /* hashes of what was told of pods, by hash of the uid */
+	struct binding *bindings;
+	struct metric_family *calls, *latency, *binds, *refusals;
+};
+
+/* What filter and prioritize are asked. */
+struct question {
+	struct extender_args args;
+	struct pod_facts pod;
+	uint64_t uid; /* hash */
+	bool gpus;    /* it asks for some; else nothing below is set */
+	bool seen;    /* by a watch, so that it can be judged: place is ready */
+};
+
+/* INVALID, LIMIT: what cannot be answered but with an error. */
+int question_read(struct extender *extender, struct str body, struct question *ret_question,
+		  struct error *err);
+/* Brings prices and sums up to date before a pod of @namespace is judged. */
+void question_refresh(struct extender *extender, uint32_t namespace);
+
+void verb_filter(struct extender *extender, struct str body, struct buf *answer);
+/* INVALID, LIMIT: there is no answer. */
+int verb_prioritize(struct extender *extender, struct str body, struct buf *answer,
+		    struct error *err);
+int verb_preempt(struct extender *extender, struct str body, struct buf *answer, struct error *err);
+/* Answers at once where it does not come to a Binding, else later. */
+void verb_bind(struct extender *extender, const struct http_server_request *request,
+	       struct http_server_reply *reply);
+/* Ends what is under way, unanswered. */
+void bindings_abandon(struct extender *extender);
+
+/* soft.c: other pods that are about to be bound to a node. */
+bool soft_is_taken(const struct extender *extender, uint64_t pod, uint32_t node);
+void soft_take(struct extender *extender, uint64_t pod, uint32_t node);
+void soft_end(struct extender *extender, uint64_t pod);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What filter and prioritize have in common: the pod that they are asked about. */
+#include "api/pack.h"
+#include "cluster/read.h"
+#include "cluster/tenants.h"
+#include "extender/internal.h"
+#include "quota/charge.h"
+
+void question_refresh(struct extender *extender, uint32_t namespace)
+{
+	struct cluster *cluster = extender->options.cluster;
+
+	cluster_refresh(cluster, namespace);
+	cluster_refresh_tenant(cluster, cluster_tenant_of(cluster, namespace));
+}
+
+static bool asks_for_gpus(const struct pod_facts *pod)
+{
+	struct device_ask rows[LIMIT_RESOURCES_PER_POD];
+
+	return quota_pod_request(pod, rows, ARRAY_SIZE(rows)) > 0;
+}
+
+int question_read(struct extender *extender, struct str body, struct question *ret_question,
+		  struct error *err)
+{
+	const struct extender_options *options = &extender->options;
+	const struct place_tools tools = {options->cluster, options->weights, &extender->memory,
+					  &extender->arena};
+	struct cluster_ask *ask = &extender->place.ask;
+	struct question question = {0};
+
+	arena_reset(&extender->arena);
+	if (extender_read_args(body, &extender->arena, &question.args, err) < 0 ||
+	    api_pack_pod(&question.args.pod, options->table, &extender->arena, &question.pod, err) <
+		    0)
+		return -1;
+	question.uid = hash_bytes(&options->hash_key, question.pod.uid.data, question.pod.uid.len);
+	question.gpus = asks_for_gpus(&question.pod);
+	if (question.gpus) {
+		question_refresh(extender,
+				 cluster_namespace_find(options->cluster, question.pod.namespace));
+		cluster_ask_of(options->cluster, &question.pod, ask);
+		question.seen = ask->pod != TABLE_NONE;
+		place_begin(&extender->place, &tools, ask);
+	}
+	*ret_question = question;
+	return 0;
+}
