@@ -146,7 +146,7 @@ static bool assume(struct extender *extender, const struct extender_bind_args *a
 }
 
 /*
- * A pod that is not kept asks for no GPU, since filter judges none that is not seen; or it is gone,
+ * A pod that no watch has shown asks for no GPU, unless filter was asked about it; or it is gone,
  * and then the API server says so.
  */
 static bool may_bind(struct extender *extender, const struct extender_bind_args *args,
@@ -157,6 +157,10 @@ static bool may_bind(struct extender *extender, const struct extender_bind_args 
 	uint64_t hash =
 		hash_bytes(&extender->options.hash_key, args->pod_uid.data, args->pod_uid.len);
 
+	if (pod == TABLE_NONE && unseen_has(extender, hash)) {
+		buf_add_cstr(why, "gpuqos has not seen this pod yet, and will in a moment");
+		return false;
+	}
 	if (pod == TABLE_NONE)
 		return true;
 	soft_end(extender, hash);

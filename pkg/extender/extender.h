@@ -21,7 +21,8 @@
  * has. preempt answers that nobody is to go: kube-scheduler's choice knows neither memory nor
  * layout, and evicts one by one what it does not check again.
  *
- * A pod that no watch has shown yet is not judged: kube-scheduler is told so and tries again.
+ * A pod that no watch has shown yet is judged by what kube-scheduler says of it, but not bound:
+ * kube-scheduler is told so then, and tries again.
  * prioritize leaves word of the node that it found best for EXTENDER_SOFT_US, since kube-scheduler
  * asks about the next pod before this one is bound: others find that node less good until then.
  */

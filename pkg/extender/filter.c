@@ -138,9 +138,10 @@ void verb_filter(struct extender *extender, struct str body, struct buf *answer)
 		extender_write_filter_error(answer, str_from(err.message));
 	else if (!question.gpus)
 		extender_write_filter_text(answer, question.args.names_text);
-	else if (!question.seen)
+	else if (!question.seen && !unseen_add(extender, question.uid))
 		extender_write_filter_error(
-			answer, STR("gpuqos has not seen this pod yet, and will in a moment"));
+			answer, STR("gpuqos has not seen this pod yet, nor many others: its watch "
+				    "of pods is behind"));
 	else
 		filter(extender, &question, answer);
 }

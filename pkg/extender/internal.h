@@ -10,6 +10,8 @@
 /* What the verbs share. */
 
 #define EXTENDER_SOFT_MOST 256
+#define EXTENDER_UNSEEN    1024
+#define EXTENDER_UNSEEN_US (30 * USEC_PER_SEC)
 #define EXTENDER_TOLD      1024 /* refusals that are remembered, so that each is told once */
 #define EXTENDER_REASONS   64   /* distinct ones in an answer */
 
@@ -17,6 +19,12 @@
 struct soft {
 	uint64_t pod; /* hash of its uid */
 	uint32_t node;
+	int64_t until_us;
+};
+
+/* A pod with GPUs that was judged before a watch has shown it. */
+struct unseen {
+	uint64_t pod; /* hash of its uid */
 	int64_t until_us;
 };
 
@@ -31,7 +39,8 @@ struct extender {
 	struct place_memory memory;
 	struct place place;
 	struct soft soft[EXTENDER_SOFT_MOST];
-	size_t next_soft;
+	struct unseen unseen[EXTENDER_UNSEEN];
+	size_t next_soft, next_unseen;
 	uint64_t told[EXTENDER_TOLD]; /* hashes of what was told of pods, by hash of the uid */
 	struct binding *bindings;
 	struct metric_family *calls, *latency, *binds, *refusals;
@@ -42,8 +51,8 @@ struct question {
 	struct extender_args args;
 	struct pod_facts pod;
 	uint64_t uid; /* hash */
-	bool gpus;    /* it asks for some; else nothing below is set */
-	bool seen;    /* by a watch, so that it can be judged: place is ready */
+	bool gpus;    /* it asks for some: extender->place is ready */
+	bool seen;    /* and a watch has shown it */
 };
 
 /* INVALID, LIMIT: what cannot be answered but with an error. */
@@ -62,6 +71,10 @@ void verb_bind(struct extender *extender, const struct http_server_request *requ
 	       struct http_server_reply *reply);
 /* Ends what is under way, unanswered. */
 void bindings_abandon(struct extender *extender);
+
+/* unseen.c. False: there are too many, and this one cannot be remembered. */
+bool unseen_add(struct extender *extender, uint64_t pod);
+bool unseen_has(const struct extender *extender, uint64_t pod);
 
 /* soft.c: other pods that are about to be bound to a node. */
 bool soft_is_taken(const struct extender *extender, uint64_t pod, uint32_t node);

@@ -60,7 +60,7 @@ int verb_prioritize(struct extender *extender, struct str body, struct buf *answ
 
 	if (question_read(extender, body, &question, err) < 0)
 		return -1;
-	if (!question.gpus || !question.seen) {
+	if (!question.gpus) {
 		extender_write_scores(answer, NULL, NULL, 0);
 		return 0;
 	}

@@ -1,0 +1,127 @@
+"""Placement end to end: real kube-scheduler, our extender, and kubelet's own managers that give out cards and CPUs
+(hack/cluster/kubelet-devices), whose report is the judge.
+"""
+
+import json
+import random
+import secrets
+import types
+
+import pytest
+import scheduler as lib
+from cluster import Cluster, NotYet, wait_for
+from controller import Controller, free_port, install
+from gpus import GPU, Namespace
+from kubelets import Kubelets, admitted, machine, rejected, sold_twice, spanning
+from tenants import Tenant
+
+RUN = secrets.token_hex(2)
+SEED = 7
+TOPOLOGY = "gpuqos.io/topology"
+
+
+@pytest.fixture(scope="module")
+def placed(tmp_path_factory):
+    """A cluster whose GPU pods go through our scheduler and extender."""
+    with Cluster.start("--with", "kubelet-devices") as cluster:
+        install(cluster)
+        folder = tmp_path_factory.mktemp("placement")
+        certs = lib.make_certificates(folder / "certs")
+        port = free_port()
+        controller = Controller(
+            cluster, folder / "controller", "-v", "2", f"--extender-address=127.0.0.1:{port}",
+            f"--extender-tls-cert-file={certs}/server.crt", f"--extender-tls-private-key-file={certs}/server.key",
+            f"--extender-client-ca-file={certs}/ca.crt").start()
+        scheduler = lib.Scheduler(cluster, folder / "scheduler", extender=f"https://127.0.0.1:{port}", certs=certs).start()
+        yield types.SimpleNamespace(cluster=cluster, controller=controller, scheduler=scheduler, kubelets=Kubelets(cluster))
+        scheduler.stop()
+        assert controller.stop(30)[0] == 0, controller.log()[-4000:]
+
+
+def layout(policy, prefix):
+    """As an agent would publish it, with the memory of the cards."""
+    made = machine(policy, prefix=prefix)
+    for card in made["gpus"]:
+        card["memory"] = "81559Mi"
+    return made | {"writer": "test"}
+
+
+def add_nodes(placed, kind, policy, count=4, published=True):
+    for i in range(count):
+        made = layout(policy, f"GPU-{kind}-{i}")
+        annotations = {TOPOLOGY: json.dumps(made)} if published else {}
+        placed.kubelets.node(f"{kind}-{i}", made, labels={"kind": kind}, annotations=annotations)
+
+
+def namespace_with(placed, **topology):
+    """A namespace of a tenant of this topology, with room for everything."""
+    namespace = Namespace.make(placed.cluster)
+    tenant = Tenant.make(placed.cluster, namespace, topology=topology)
+    namespace.put_quota("100Ti")
+    return namespace, tenant
+
+
+def gpu_pod(name, gpus, cpu, kind):
+    amounts = {"cpu": str(cpu), "memory": "1Gi", GPU: str(gpus)}
+    return {"metadata": {"name": name}, "spec": {
+        "schedulerName": lib.NAME, "nodeSelector": {"kind": kind}, "terminationGracePeriodSeconds": 0,
+        "containers": [{"name": "main", "image": "x", "resources": {"requests": amounts, "limits": amounts}}]}}
+
+
+def refusal(pod):
+    """Why it has no place, once kube-scheduler has said so."""
+    return next((c.get("message") or "" for c in pod["status"].get("conditions", [])
+                 if c["type"] == "PodScheduled" and c["status"] == "False"), None)
+
+
+def settle(namespace, prefix, count):
+    def settled():
+        pods = {p["metadata"]["name"]: p for p in namespace.cluster.get(namespace.pods)["items"]
+                if p["metadata"]["name"].startswith(prefix)}
+        waiting = [n for n, p in pods.items() if (p["status"]["phase"] == "Pending"
+                   if p["spec"].get("nodeName") else refusal(p) is None)]
+        return len(pods) == count and not waiting and pods or NotYet(waiting[:5])
+    return wait_for(settled, f"{count} pods have settled", timeout=180)
+
+
+def race(placed, namespace, kind, rounds=3):
+    """As test_kubelet_devices.race(): the load that brings forth misplacements where nobody minds."""
+    dice = random.Random(SEED)
+    for turn in range(rounds):
+        sizes = [dice.choice((1, 2, 2)) if turn else 1 for _ in range(32)]
+        made = [gpu_pod(f"{kind}-{turn}-{i}", size, 4 * size, kind) for i, size in enumerate(sizes)]
+        for response in placed.cluster.create_many(namespace.pods, made):
+            response.ok()
+        pods = settle(namespace, f"{kind}-{turn}-", len(made))
+        for name in dice.sample(sorted(pods), len(pods) // 2):
+            placed.cluster.api("DELETE", f"{namespace.pods}/{name}").ok()
+    verdicts = [p for p in placed.kubelets.report().pods if p["node"].startswith(f"{kind}-")]
+    assert not sold_twice(verdicts)
+    return verdicts
+
+
+def test_required_pods_are_aligned_or_wait(placed, tell):
+    kind = f"req-{RUN}"
+    add_nodes(placed, kind, "single-numa-node")
+    namespace, _ = namespace_with(placed, policy="Required", scope="NUMA")
+    verdicts = race(placed, namespace, kind)
+    assert admitted(verdicts)
+    assert not spanning(verdicts)
+    assert not rejected(verdicts), json.dumps(rejected(verdicts)[:3]) + json.dumps(placed.kubelets.report().nodes)
+    tell(f"Required: 0 of {len(admitted(verdicts))} pods span NUMA nodes, 0 rejected")
+
+
+def test_a_refusal_names_the_reason(placed):
+    kind = f"why-{RUN}"
+    add_nodes(placed, kind, "none", count=1)
+    namespace, _ = namespace_with(placed, policy="Required", scope="NUMA")
+    placed.cluster.api("POST", namespace.pods, gpu_pod("pair", 2, 8, kind)).ok()
+    pod = settle(namespace, "pair", 1)["pair"]
+    assert "set its topologyManagerPolicy to single-numa-node" in refusal(pod)
+
+    def told():
+        events = placed.cluster.get(f"/apis/events.k8s.io/v1/namespaces/{namespace.name}/events")["items"]
+        notes = [e["note"] for e in events if e["reason"] == "NoGpuNodeFits"]
+        return notes or NotYet(events)
+    [note] = wait_for(told, "an Event names the reason")
+    assert note.startswith("0 of 1 nodes fit: 1: free cards lie in more than one NUMA node"), note
