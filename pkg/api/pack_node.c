@@ -8,6 +8,7 @@
 #include "api/layout.h"
 #include "api/pack.h"
 #include "api/pack_common.h"
+#include "api/quantity.h"
 #include "api/source_common.h"
 
 static int pack_capacity(const struct wire_list *capacity, struct source_node *node)
@@ -138,6 +139,21 @@ static void pack_allocatable(const struct wire_list *allocatable, struct source_
 	}
 }
 
+/* Quantities of CPUs are rounded up. */
+static uint32_t reserved_cpus(const struct wire_node_status *status)
+{
+	struct str capacity, allocatable;
+	int64_t all, given;
+
+	if (!wire_map_get(&status->capacity, STR("cpu"), &capacity) ||
+	    !wire_map_get(&status->allocatable, STR("cpu"), &allocatable) ||
+	    !quantity_parse(capacity, &all) || !quantity_parse(allocatable, &given))
+		return 0;
+	if (!str_ends_with(allocatable, STR("m")))
+		return (uint32_t)MIN(MAX(all - given, 0), (int64_t)LIMIT_LAYOUT_CPUS);
+	return (uint32_t)MIN(MAX(all - given + 1, 0), (int64_t)LIMIT_LAYOUT_CPUS);
+}
+
 static int pack_devices(struct source_node *node, const struct wire_node_status *status,
 			struct node_facts *facts)
 {
@@ -152,6 +168,7 @@ static int pack_devices(struct source_node *node, const struct wire_node_status 
 	if (pack_offers(node) < 0)
 		return -1;
 	pack_allocatable(&status->allocatable, node);
+	facts->reserved_cpus = reserved_cpus(status);
 	facts->offers = node->offers;
 	facts->n_offers = node->n_offers;
 	facts->reconfiguring = node->reconfiguring;

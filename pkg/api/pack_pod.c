@@ -252,18 +252,42 @@ static bool is_whole(struct str quantity)
 	return quantity_parse(quantity, &value) && value > 0;
 }
 
+/* The CPUs of a container that asks for whole ones; 0. */
+static uint32_t whole_cpus_of(const struct wire_resources *resources)
+{
+	struct str cpus = STR_NONE;
+	int64_t n;
+
+	if (!wire_map_get(&resources->requests, STR("cpu"), &cpus))
+		wire_map_get(&resources->limits, STR("cpu"), &cpus);
+	return is_whole(cpus) && quantity_parse(cpus, &n)
+		       ? (uint32_t)MIN(n, (int64_t)LIMIT_LAYOUT_CPUS)
+		       : 0;
+}
+
+/* What a Guaranteed pod has for itself at a time; init containers come before the others. */
+static uint32_t exclusive_cpus(const struct wire_pod_spec *spec, size_t n_containers)
+{
+	uint32_t together = 0, before = 0;
+
+	for (size_t i = 0; i < n_containers; i++) {
+		uint32_t cpus = whole_cpus_of(&nth_container(spec, i)->resources);
+
+		if (kind_of(spec, i) == CONTAINER_INIT)
+			before = MAX(before, cpus);
+		else
+			together += cpus;
+	}
+	return MAX(together, before);
+}
+
 /* Of the containers that ask for devices. */
 static bool asks_whole_cpus(const struct pod_pack *pod, const struct wire_pod_spec *spec)
 {
 	for (size_t i = 0; i < pod->sources.n_containers; i++) {
-		const struct wire_resources *resources = &nth_container(spec, i)->resources;
-		struct str cpus = STR_NONE;
-
 		if (pod->sources.containers[i].len == 0)
 			continue;
-		if (!wire_map_get(&resources->requests, STR("cpu"), &cpus))
-			wire_map_get(&resources->limits, STR("cpu"), &cpus);
-		if (!is_whole(cpus))
+		if (whole_cpus_of(&nth_container(spec, i)->resources) == 0)
 			return false;
 	}
 	return true;
@@ -337,6 +361,8 @@ static int pack_alignment(const struct pod_pack *pod, const struct wire_pod *wir
 		return pack_no_memory(&pod->pack);
 	facts->alignment.guaranteed = str_equal(wire->status.qos_class, STR("Guaranteed"));
 	facts->alignment.whole_cpus = asks_whole_cpus(pod, &wire->spec);
+	if (facts->alignment.guaranteed)
+		facts->alignment.cpus = exclusive_cpus(&wire->spec, pod->sources.n_containers);
 	pack_wish(&wire->meta.annotations, &facts->alignment);
 	facts->device_ids = ids;
 	facts->n_device_ids = pack_device_ids(pod, &wire->status.init_containers, ids, 0);

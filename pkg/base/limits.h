@@ -93,6 +93,7 @@
 #define LIMIT_TABLE_RESOURCES      256   /* resources[] of --config */
 #define LIMIT_LAYOUT               65536 /* bytes of an annotation gpuqos.io/topology */
 #define LIMIT_LAYOUT_NUMAS         64
+#define LIMIT_POLICY_NUMAS         8 /* with more, kubelet's topology manager does not start by default */
 #define LIMIT_LAYOUT_BRIDGES       512
 #define LIMIT_LAYOUT_GPUS          64   /* a set of them is a word */
 #define LIMIT_LAYOUT_MIGS          64   /* profiles of a card, and partitions of a profile */

@@ -58,7 +58,7 @@ static struct str shape_of(struct cluster *cluster, const struct layout *layout)
 	buf_reset(shape);
 	buf_add(shape, (const char *)head, sizeof(head));
 	for (size_t i = 0; i < layout->n_numas; i++)
-		add_number(shape, layout->numas[i].n_cpus > 0);
+		add_number(shape, layout->numas[i].n_cpus);
 	for (size_t i = 0; layout->distances && i < layout->n_numas * layout->n_numas; i++)
 		add_number(shape, layout->distances[i]);
 	for (size_t i = 0; i < layout->n_bridges; i++)

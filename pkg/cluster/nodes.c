@@ -195,6 +195,7 @@ static int apply(struct cluster *cluster, const struct node_facts *facts, struct
 	record = node_at(cluster, node);
 	readiness_change(cluster, node, true, (uint8_t)facts->ready);
 	record->reconfiguring = facts->reconfiguring;
+	record->reserved_cpus = facts->reserved_cpus;
 	record->uid = uid;
 	record->resource_version = facts->resource_version;
 	record->epoch = cluster->epochs[CLUSTER_NODES];

@@ -53,6 +53,9 @@ struct cluster_room {
 	uint64_t layout;         /* a number of its own for each shape, never used again */
 	enum layout_state state;
 	uint64_t seen;    /* cards that pods are seen to hold, which are not being deleted */
+	/* CPUs that pods have for themselves, of each NUMA node, those of which that is not known,
+	 * and those that kubelet keeps, wherever that is. Pods without GPUs are not known. */
+	uint32_t pinned[LIMIT_POLICY_NUMAS], pinned_somewhere, reserved_cpus;
 	uint64_t assumed; /* that others of them are assumed to get, as placement chose */
 };
 

@@ -98,6 +98,7 @@ struct node_record {
 	bool agent_asked, agent_lives;      /* its layout is an agent's; that agent's Lease holds */
 	bool looked_at_next;                /* it is in the chain through look_next */
 	uint64_t seen_cards, assumed_cards; /* as in struct cluster_room */
+	uint32_t reserved_cpus, pinned[LIMIT_POLICY_NUMAS], pinned_somewhere; /* likewise */
 	bool out;      /* its pods are taken out of the sums while devices change */
 	bool exists;   /* the Node object was seen */
 	uint8_t ready; /* enum node_ready */

@@ -8,6 +8,7 @@
 #include "cluster/dra_internal.h"
 #include "cluster/part.h"
 #include "cluster/placement.h"
+#include "topo/domain.h"
 
 uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node,
 		   const struct pod_record *pod, uint32_t *ret_others)
@@ -29,6 +30,22 @@ uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node
 	return set;
 }
 
+/* A pod's CPUs are where its cards are, if those lie together: kubelet aligns or it does not pin.
+ */
+static void pin(const struct cluster *cluster, struct node_record *node,
+		const struct pod_record *pod, uint64_t seen)
+{
+	uint32_t numa = LAYOUT_NONE;
+
+	if (node->layout != TABLE_NONE && seen != 0)
+		numa = topo_domain(layout_at(cluster, node->layout)->topo, LAYOUT_NUMA,
+				   topo_set_first(seen));
+	if (numa < LIMIT_POLICY_NUMAS)
+		node->pinned[numa] += pod->alignment.cpus;
+	else
+		node->pinned_somewhere += pod->alignment.cpus;
+}
+
 static void hold(struct cluster *cluster, uint32_t node, const struct pod_record *pod)
 {
 	struct node_record *record = node_at(cluster, node);
@@ -36,6 +53,7 @@ static void hold(struct cluster *cluster, uint32_t node, const struct pod_record
 	uint32_t others;
 	uint64_t seen = pod_cards(cluster, record, pod, &others);
 
+	pin(cluster, record, pod, seen);
 	/* Those of a pod that is on its way out may be given to others before a watch shows it. */
 	if (seen == 0 || pod->terminating)
 		record->assumed_cards |= seen | pod->cards;
@@ -74,6 +92,8 @@ void room_refresh(struct cluster *cluster, uint32_t node)
 		return;
 	record = node_at(cluster, node);
 	record->seen_cards = record->assumed_cards = 0;
+	memset(record->pinned, 0, sizeof(record->pinned));
+	record->pinned_somewhere = 0;
 	for (uint32_t offer = record->first_offer; offer != TABLE_NONE;
 	     offer = offer_at(cluster, offer)->next)
 		offer_at(cluster, offer)->held = 0;
@@ -118,6 +138,9 @@ struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node)
 		.assumed = record->assumed_cards,
 	};
 
+	memcpy(room.pinned, record->pinned, sizeof(room.pinned));
+	room.pinned_somewhere = record->pinned_somewhere;
+	room.reserved_cpus = record->reserved_cpus;
 	if (room.state != LAYOUT_IS_KNOWN)
 		return room;
 	room.topo = layout_at(cluster, record->layout)->topo;

@@ -121,8 +121,9 @@ struct node_facts {
 	uint64_t resource_version; /* 0 when it is no number */
 	enum node_ready ready;
 	const struct device_offer *offers;
-	size_t n_offers;    /* at most LIMIT_OFFERS_PER_NODE, each resource once */
-	bool reconfiguring; /* its cards are being cut anew: nothing should be placed there */
+	size_t n_offers;        /* at most LIMIT_OFFERS_PER_NODE, each resource once */
+	bool reconfiguring;     /* its cards are being cut anew: nothing should be placed there */
+	uint32_t reserved_cpus; /* capacity that is not allocatable, rounded up */
 	const struct layout *layout; /* NULL: layout_state says why not */
 	enum layout_state layout_state;
 	struct str layout_problem; /* a sentence that says more; may be empty */

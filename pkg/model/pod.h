@@ -62,6 +62,7 @@ struct pod_alignment {
 	enum topology_policy policy;
 	bool scoped; /* a scope too */
 	enum layout_scope scope;
+	uint32_t cpus; /* that kubelet's static CPU manager gives to it alone */
 };
 
 /* A pod as observed: transient, everything borrowed. */

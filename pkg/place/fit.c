@@ -125,10 +125,20 @@ static const char *quota_message(const struct place *place, uint32_t at)
 
 /* --- the layout */
 
+/* Where kubelet keeps CPUs for itself is not told: on whichever NUMA node. */
+static void request_cpus(const struct place *place, const struct cluster_room *room,
+			 struct topo_request *request)
+{
+	request->cpus = place->ask.alignment.cpus;
+	request->cpus_pending = room->pinned_somewhere;
+	for (size_t i = 0; i < LIMIT_POLICY_NUMAS; i++)
+		request->cpus_taken[i] = room->pinned[i] + room->reserved_cpus;
+}
+
 static struct topo_request request_of(const struct place *place,
 				      const struct place_cards_view *view)
 {
-	return (struct topo_request){
+	struct topo_request request = {
 		.free = view->free,
 		.pending = view->pending,
 		.count = view->count,
@@ -137,6 +147,9 @@ static struct topo_request request_of(const struct place *place,
 		.whole_cpus = place->ask.alignment.whole_cpus,
 		.others = view->others,
 	};
+
+	request_cpus(place, &view->room, &request);
+	return request;
 }
 
 /* Whichever cards they are parts of: one part lies on one card, more on any of the node's. */
@@ -194,6 +207,13 @@ static struct place_answer fit_cards(const struct place *place, const struct pla
 	return answer(PLACE_FITS, 0);
 }
 
+/* Who has which CPUs is no part of what judgments are remembered by. */
+static bool cpus_matter(const struct place *place, const struct place_cards_view *view)
+{
+	return place->ask.alignment.cpus > 0 && view->room.topo->kubelet.static_cpu &&
+	       view->room.topo->kubelet.policy == LAYOUT_POLICY_SINGLE_NUMA;
+}
+
 static struct place_answer fit_layout(struct place *place, struct place_look *look)
 {
 	struct place_judgment *judgment = place_view_cards(place, look);
@@ -202,6 +222,8 @@ static struct place_answer fit_layout(struct place *place, struct place_look *lo
 		return place->topology.policy == TOPOLOGY_REQUIRED
 			       ? answer(PLACE_UNKNOWN_LAYOUT, look->view.room.state)
 			       : answer(PLACE_FITS, 0);
+	if (cpus_matter(place, &look->view))
+		return fit_cards(place, &look->view);
 	if (!judgment->fitted) {
 		struct place_answer found = fit_cards(place, &look->view);
 

@@ -148,6 +148,54 @@ static bool any_without_numa(const struct topo *topo, uint64_t set)
 	return false;
 }
 
+/* --- CPUs beside cards */
+
+/* A NUMA node that has enough of both: of how much others must take more, to spoil it. */
+struct place_left {
+	uint32_t cards, cpus;
+};
+
+/* Whether others may spoil all of them, with so many cards and CPUs to take. */
+static bool may_spoil(const struct place_left *left, size_t n, uint32_t cards, uint32_t cpus)
+{
+	if (n == 0)
+		return true;
+	return (left->cards < cards && may_spoil(left + 1, n - 1, cards - left->cards - 1, cpus)) ||
+	       (left->cpus < cpus && may_spoil(left + 1, n - 1, cards, cpus - left->cpus - 1));
+}
+
+static uint32_t cards_on(const struct topo *topo, uint64_t set, uint32_t numa)
+{
+	uint32_t n = 0;
+
+	topo_set_for_each(card, set)
+		n += topo->cards[card].domain[LAYOUT_NUMA] == numa;
+	return n;
+}
+
+/* Whether some NUMA node has the cards and the CPUs that are aligned together. */
+static bool cpus_admit(const struct topo *topo, const struct topo_request *request, bool pending)
+{
+	struct place_left left[LIMIT_POLICY_NUMAS];
+	size_t n = 0;
+
+	if (topo->kubelet.policy != LAYOUT_POLICY_SINGLE_NUMA || !topo->kubelet.static_cpu ||
+	    request->cpus == 0 || request->count == 0)
+		return true;
+	for (uint32_t numa = 0; numa < LIMIT_POLICY_NUMAS; numa++) {
+		uint32_t cards = cards_on(topo, request->free, numa);
+		uint32_t taken = MIN(request->cpus_taken[numa], topo->cpus[numa]);
+		uint32_t cpus = topo->cpus[numa] - taken;
+
+		if (cards >= request->count && cpus >= request->cpus)
+			left[n++] =
+				(struct place_left){cards - request->count, cpus - request->cpus};
+	}
+	if (!pending)
+		return n > 0;
+	return !may_spoil(left, n, request->pending, request->cpus_pending);
+}
+
 enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_request *request)
 {
 	enum layout_policy policy = topo->kubelet.policy;
@@ -157,13 +205,15 @@ enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_
 		return TOPO_UNKNOWN;
 	if (policy != LAYOUT_POLICY_SINGLE_NUMA && policy != LAYOUT_POLICY_RESTRICTED)
 		return TOPO_YES;
-	if (together ? hints_admit(topo, request->free, request->count, request->pending)
+	if (together ? hints_admit(topo, request->free, request->count, request->pending) &&
+			       cpus_admit(topo, request, true)
 		     : hints_admit_each(topo, request))
 		return TOPO_YES;
 	/* How many NUMA nodes a pod needs at least follows from cards that are not cut. */
 	if (any_without_numa(topo, request->free) ||
 	    (request->others && policy == LAYOUT_POLICY_RESTRICTED) ||
-	    hints_admit(topo, request->free, together ? request->count : request->most, 0))
+	    (hints_admit(topo, request->free, together ? request->count : request->most, 0) &&
+	     (!together || cpus_admit(topo, request, false))))
 		return TOPO_UNKNOWN;
 	return TOPO_NO;
 }

@@ -36,6 +36,10 @@ struct topo_request {
 	 * over what they need from it. 0: later ones take over what an init container got, and need
 	 * more. */
 	uint32_t most;
+	/* CPUs that the pod gets for itself, of each NUMA node those that others have for
+	 * themselves or kubelet keeps, and what pending pods will have. Looked at under
+	 * single-numa-node with static CPUs alone. */
+	uint32_t cpus, cpus_taken[LIMIT_POLICY_NUMAS], cpus_pending;
 	bool guaranteed, whole_cpus; /* QoS class; CPUs of all containers that take cards */
 	bool others; /* some cards of the node are never given to such a pod: they are cut */
 };
@@ -113,9 +117,9 @@ bool topo_kubelet_pins_apart(const struct topo *topo, const struct topo_request 
 
 /*
  * Whether kubelet's topology manager admits the pod, by what its device plugin hints. What it
- * rejects has failed for good, so this is worth asking whatever scope a pod has, if any. What CPUs
- * and memory hint is not looked at. UNKNOWN also where pending pods, or containers of one pod, may
- * get into each other's way.
+ * rejects has failed for good, so this is worth asking whatever scope a pod has, if any. CPUs are
+ * looked at under single-numa-node, and memory is not. UNKNOWN also where pending pods, or
+ * containers of one pod, may get into each other's way.
  *
  * none, best-effort: all. single-numa-node: some NUMA node has as many free cards as are aligned
  * together. restricted: as many NUMA nodes as would do if all cards of the node were free, have

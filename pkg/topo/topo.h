@@ -2,6 +2,7 @@
 #ifndef GPUQOS_TOPO_TOPO_H
 #define GPUQOS_TOPO_TOPO_H
 
+#include "base/limits.h"
 #include "base/macros.h"
 #include "model/layout.h"
 #include "topo/set.h"
@@ -23,9 +24,10 @@ struct topo_card {
 
 struct topo {
 	struct layout_kubelet kubelet;
-	uint32_t n_cards, n_cpu_nodes; /* NUMA nodes with CPUs */
-	uint64_t usable;               /* those that have not failed */
-	int64_t *pairs;                /* n_cards x n_cards: how close, 0 to itself */
+	uint32_t n_cards, n_cpu_nodes;     /* NUMA nodes with CPUs */
+	uint32_t cpus[LIMIT_POLICY_NUMAS]; /* of each NUMA node, by its index */
+	uint64_t usable;                   /* those that have not failed */
+	int64_t *pairs;                    /* n_cards x n_cards: how close, 0 to itself */
 	struct topo_card cards[];
 };
 
