@@ -9,8 +9,8 @@
 
 /*
  * What outlives a question: nodes are of few shapes, in few states, and pods of few sorts. The best
- * sets of cards, and what was said of the cards of a node to a sort of pod. To be zeroed; forgets
- * by itself what does not fit in.
+ * sets of cards, and what was said of the cards of a node to a sort of pod. To be zeroed, and used
+ * with one cluster alone, whose layouts it knows by number; forgets by itself what does not fit in.
  */
 #define PLACE_MEMORY_SIZE 4096
 

@@ -75,10 +75,10 @@ struct place_answer place_fit(struct place *place, uint32_t node);
 /* CamelCase. Borrowed, static. */
 const char *place_reason(enum place_verdict verdict);
 /* Whether evicting somebody from the node could change the answer. */
-bool place_is_resolvable(struct place_answer answer);
+bool place_is_resolvable(struct place_answer found);
 /* Appends why a node does not fit, a clause without a full stop: "2 free nvidia.com/gpu are
  * missing". */
-void place_describe(const struct place *place, struct place_answer answer, struct buf *buf);
+void place_describe(const struct place *place, struct place_answer found, struct buf *buf);
 
 /*
  * Cards of a node for the pod: the best set (topo/score.h), within the scope that its policy names
