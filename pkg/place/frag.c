@@ -121,6 +121,49 @@ void frag_mix_set(struct frag_mix *mix, const struct frag_ask *asks, size_t coun
 	shrink_weights(mix);
 }
 
+/* --- products */
+
+#define PRESSURE_MOST 100000
+
+static int64_t cards_of(uint64_t products, const int64_t *cards)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < FRAG_PRODUCTS; i++)
+		if (products == 0 || (products >> i & 1))
+			sum += cards[i];
+	return sum;
+}
+
+void frag_mix_press(struct frag_mix *mix, const int64_t cards[FRAG_PRODUCTS])
+{
+	double pressure[FRAG_PRODUCTS] = {0}, demand = 0, all = (double)cards_of(0, cards);
+
+	for (uint32_t i = 0; i < mix->count; i++) {
+		const struct frag_ask *ask = &mix->asks[i];
+		double wanted = (double)ask->weight * ask->gpus * ask->gpu_milli;
+		int64_t good = cards_of(ask->products, cards);
+
+		demand += wanted;
+		for (int k = 0; k < FRAG_PRODUCTS && ask->products != 0 && good > 0; k++)
+			if (ask->products >> k & 1)
+				pressure[k] += wanted * all / (double)good;
+	}
+	for (int k = 0; k < FRAG_PRODUCTS; k++)
+		mix->pressure[k] =
+			(uint32_t)(demand > 0 ? MIN(pressure[k] / demand * 1000, PRESSURE_MOST)
+					      : 0);
+}
+
+static int64_t scarcity_of(const struct frag_mix *mix, const struct frag_node *node,
+			   const struct frag_ask *ask, uint64_t cards)
+{
+	if (ask->products != 0 || node->product == 0)
+		return 0;
+	return (int64_t)__builtin_popcountll(cards) * ask->gpu_milli *
+	       mix->pressure[__builtin_ctzll(node->product)];
+}
+
 /* --- F */
 
 static bool has_cpu(int64_t free, int64_t wanted)
@@ -234,13 +277,14 @@ struct frag_cost frag_cost(const struct frag_mix *mix, const struct frag_node *n
 		.increase = in_micro(mix, weighted_sum(mix, &after) - weighted_sum(mix, node)),
 		.imbalance = imbalance_of(node, ask, cards),
 		.left = (int64_t)total_left(&after) * MICRO,
+		.scarcity = scarcity_of(mix, node, ask, cards),
 	};
 }
 
 int64_t frag_cost_sum(const struct frag_cost *cost, struct frag_weights weights)
 {
 	return cost->increase + cost->imbalance * weights.imbalance / 1000 +
-	       cost->left * weights.left / 1000;
+	       cost->left * weights.left / 1000 + cost->scarcity * weights.scarcity / 1000;
 }
 
 /* The next card for @ask on @node, which has the earlier ones taken from it; false: none is left.

@@ -28,9 +28,10 @@
  * the ask, until the node changes: one pod changes one node, so that all others are a comparison of
  * a generation and of a number.
  */
-#define FRAG_WHOLE   1000 /* millicards of a card */
-#define FRAG_ASKS    256  /* asks in a mix, most */
-#define FRAG_TYPICAL 95   /* percent of the weight that the asks of a mix stand for, at least */
+#define FRAG_WHOLE    1000 /* millicards of a card */
+#define FRAG_ASKS     256  /* asks in a mix, most */
+#define FRAG_PRODUCTS 64   /* bits of products */
+#define FRAG_TYPICAL  95   /* percent of the weight that the asks of a mix stand for, at least */
 
 struct frag_ask {
 	int64_t cpu_milli;  /* AMOUNT_UNKNOWN and AMOUNT_NONE: not looked at */
@@ -45,6 +46,9 @@ struct frag_mix {
 	struct frag_ask asks[FRAG_ASKS];
 	uint32_t count;
 	uint32_t weight; /* sum, at most 2^30: larger weights were halved alike */
+	/* How much the asks that insist on products want of each product's cards, against what they
+	 * had if they took any, in thousandths; 0: unknown */
+	uint32_t pressure[FRAG_PRODUCTS];
 };
 
 struct frag_node {
@@ -64,6 +68,12 @@ size_t frag_usual(struct frag_ask *asks, size_t count);
 /* Makes @mix of the usual ones of @asks. */
 void frag_mix_set(struct frag_mix *mix, const struct frag_ask *asks, size_t count);
 
+/*
+ * Tells @mix how many cards there are of each product, by its bit. An ask that is content with
+ * several products presses on each of them alike.
+ */
+void frag_mix_press(struct frag_mix *mix, const int64_t cards[FRAG_PRODUCTS]);
+
 /* F of @node, microcards. */
 int64_t frag_of(const struct frag_mix *mix, const struct frag_node *node);
 
@@ -81,23 +91,25 @@ void frag_take(struct frag_node *node, const struct frag_ask *ask, uint64_t card
  *	           ratio, 1000000 where one of them has none; |a - b| / (a + b) of the ratios. 0
  *	           where CPU is not known or no GPU is asked for
  *	left       free on the node afterwards
+ *	scarcity   of an ask for any product: what it takes, times the pressure on the node's
  *
  * Increase alone, with ties to the first node, is FGD. It does not see how CPU runs out before
  * GPUs do on one kind of node and after them on another, which the second term does; the third
- * fills nodes that are nearly full first, among those that are alike.
+ * fills nodes that are nearly full first, among those that are alike; the fourth leaves products
+ * that others insist on to these.
  */
 struct frag_cost {
-	int64_t increase, imbalance, left;
+	int64_t increase, imbalance, left, scarcity;
 };
 
 struct frag_cost frag_cost(const struct frag_mix *mix, const struct frag_node *node,
 			   const struct frag_ask *ask, uint64_t cards);
 
-/* Thousandths by which imbalance and left count beside increase. */
+/* Thousandths by which the others count beside increase. */
 struct frag_weights {
-	uint32_t imbalance, left;
+	uint32_t imbalance, left, scarcity;
 };
-#define FRAG_WEIGHTS_DEFAULT ((struct frag_weights){.imbalance = 160, .left = 4})
+#define FRAG_WEIGHTS_DEFAULT ((struct frag_weights){.imbalance = 160, .left = 4, .scarcity = 500})
 
 /* One number, microcards: the node with the smallest is the best. */
 int64_t frag_cost_sum(const struct frag_cost *cost, struct frag_weights weights);

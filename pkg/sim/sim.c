@@ -64,6 +64,20 @@ static void place_nodes(struct sim *sim)
 	}
 }
 
+static void set_rules(struct sim_rules *rules, const struct sim_input *input)
+{
+	int64_t cards[FRAG_PRODUCTS] = {0};
+
+	for (size_t i = 0; i < input->n_nodes; i++)
+		if (input->nodes[i].gpu.product)
+			cards[__builtin_ctzll(input->nodes[i].gpu.product)] +=
+				input->nodes[i].gpu.cards;
+	frag_mix_set(&rules->mix, input->asks, input->n_asks);
+	frag_mix_press(&rules->mix, cards);
+	fgd_init(&rules->fgd, input->asks, input->n_asks);
+	rules->weights = FRAG_WEIGHTS_DEFAULT;
+}
+
 struct sim *sim_new(const struct sim_input *input, const struct gorand_table *table,
 		    enum sim_policy policy, int64_t seed, bool history)
 {
@@ -74,9 +88,7 @@ struct sim *sim_new(const struct sim_input *input, const struct gorand_table *ta
 	sim->policy = policy;
 	sim->seed = seed;
 	sim->capacity = sim_input_cards(input) * FRAG_WHOLE;
-	frag_mix_set(&sim->rules.mix, input->asks, input->n_asks);
-	fgd_init(&sim->rules.fgd, input->asks, input->n_asks);
-	sim->rules.weights = FRAG_WEIGHTS_DEFAULT;
+	set_rules(&sim->rules, input);
 	sim_arrivals_draw(&sim->arrivals, table, input, seed);
 	place_nodes(sim);
 	if (scores <= KEPT_MAX && policy != SIM_RANDOM)

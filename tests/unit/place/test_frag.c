@@ -188,6 +188,29 @@ static void the_terms_are_what_they_are_said_to_be(void **state)
 	assert_int_equal(frag_cost_sum(&cost, FRAG_WEIGHTS_DEFAULT), -7 + 80000 + 8000);
 }
 
+static void products_that_others_insist_on_are_left_to_them(void **state)
+{
+	const struct frag_node scarce = {16000, 1, 1, {1000}}, other = {16000, 2, 1, {1000}},
+			       unknown = {16000, 0, 1, {1000}};
+	const int64_t cards[FRAG_PRODUCTS] = {10, 30};
+	struct frag_ask asks[] = {half, whole};
+	struct frag_mix mix;
+
+	(void)state;
+	asks[1].products = 1;
+	asks[1].weight = 2;
+	frag_mix_set(&mix, asks, ARRAY_SIZE(asks));
+	assert_int_equal(frag_cost(&mix, &scarce, &half, 1).scarcity, 0);
+	frag_mix_press(&mix, cards);
+	/* 2000 of 2500 millicards insist on a quarter of the cards: 3.2 times their part */
+	assert_int_equal(mix.pressure[0], 3200);
+	assert_int_equal(mix.pressure[1], 0);
+	assert_int_equal(frag_cost(&mix, &scarce, &half, 1).scarcity, 1600 * MILLI);
+	assert_int_equal(frag_cost(&mix, &other, &half, 1).scarcity, 0);
+	assert_int_equal(frag_cost(&mix, &unknown, &half, 1).scarcity, 0);
+	assert_int_equal(frag_cost(&mix, &scarce, &asks[1], 1).scarcity, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +222,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_fragmented_where_nobody_asks),
 		cmocka_unit_test(a_share_goes_where_it_spoils_least),
 		cmocka_unit_test(several_shares_go_to_as_many_cards),
+		cmocka_unit_test(products_that_others_insist_on_are_left_to_them),
 		cmocka_unit_test(the_terms_are_what_they_are_said_to_be),
 	};
 
