@@ -194,7 +194,11 @@ def wait_told(team, name):
 def wait_topology(team, status, reason, words):
     def reached():
         seen = condition(team.tenant.object(), "TopologyMismatch")
-        return ((seen["status"], seen["reason"]) == (status, reason) and words in seen["message"]) or NotYet(dict(seen))
+        return ((seen["status"], seen["reason"]) == (status, reason) and words in seen["message"]) or NotYet((dict(seen), states()))
+
+    def states():
+        return [(p["metadata"]["name"], p["spec"].get("nodeName"), p["status"]) for p in team.namespace.list_pods()], \
+            [(key, value) for key, value in team.controller.metrics().items() if "topology" in key[0] or "layout" in key[0]]
     wait_for(reached, f"TopologyMismatch={status}, {reason}: {words}")
 
 
