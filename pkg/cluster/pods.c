@@ -336,6 +336,7 @@ static bool alignment_equal(const struct pod_alignment *a, const struct pod_alig
 struct presence {
 	struct pod_alignment alignment;
 	uint32_t node, devices;
+	uint8_t phase;
 	bool terminating;
 };
 
@@ -345,6 +346,7 @@ static struct presence presence_of(struct cluster *cluster, const struct pod_rec
 		.alignment = record->alignment,
 		.node = record->node,
 		.devices = intern_ref_handle(cluster->intern, record->devices),
+		.phase = record->phase,
 		.terminating = record->terminating,
 	};
 }
@@ -361,6 +363,8 @@ static void update_rooms(struct cluster *cluster, uint32_t pod, const struct pre
 	    record->terminating != before->terminating ||
 	    !alignment_equal(&before->alignment, &record->alignment))
 		room_refresh(cluster, before->node);
+	if (record->phase != before->phase && record->node != TABLE_NONE)
+		mark_node(cluster, record->node); /* one that runs has cards, told of or not */
 	intern_unref(cluster->intern, before->devices);
 }
 

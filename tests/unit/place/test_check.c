@@ -184,7 +184,7 @@ static void tell_namespace(struct scene *s, const char *team)
 	assert_int_equal(cluster_apply_namespace(s->cluster, &facts, NULL), 0);
 }
 
-/* It was given cards @a and @b. */
+/* It was given cards @a and @b; the same: kubelet does not tell. */
 static void tell_pod(struct scene *s, const char *name, uint32_t a, uint32_t b,
 		     enum pod_phase phase)
 {
@@ -200,7 +200,7 @@ static void tell_pod(struct scene *s, const char *name, uint32_t a, uint32_t b,
 					.containers = &container,
 					.n_containers = 1,
 					.device_ids = ids,
-					.n_device_ids = 2};
+					.n_device_ids = a == b ? 0 : 2};
 
 	assert_int_equal(cluster_apply_pod(s->cluster, &facts, NULL), 0);
 }
@@ -305,6 +305,19 @@ static void what_is_known_of_the_node_may_change(void **state)
 	assert_counts(s, "red", 1, 1, 0);
 }
 
+static void one_that_begins_to_run_is_looked_at(void **state)
+{
+	struct scene *s = *state;
+
+	scene(s);
+	tell_pod(s, "dark", 0, 0, POD_PENDING);
+	assert_counts(s, "red", 0, 0, 0);
+	tell_pod(s, "dark", 0, 0, POD_RUNNING);
+	assert_counts(s, "red", 1, 0, 1);
+	tell_pod(s, "dark", 0, 1, POD_RUNNING);
+	assert_counts(s, "red", 1, 0, 0);
+}
+
 static void a_mismatch_is_news_once(void **state)
 {
 	struct scene *s = *state;
@@ -350,6 +363,7 @@ int main(void)
 		CASE(pods_are_counted_for_their_tenant),
 		CASE(what_is_asked_may_change),
 		CASE(what_is_known_of_the_node_may_change),
+		CASE(one_that_begins_to_run_is_looked_at),
 		CASE(a_mismatch_is_news_once),
 		CASE(a_tenant_is_dirty_only_where_counts_change),
 	};
