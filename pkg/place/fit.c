@@ -207,13 +207,6 @@ static struct place_answer fit_cards(const struct place *place, const struct pla
 	return answer(PLACE_FITS, 0);
 }
 
-/* Who has which CPUs is no part of what judgments are remembered by. */
-static bool cpus_matter(const struct place *place, const struct place_cards_view *view)
-{
-	return place->ask.alignment.cpus > 0 && view->room.topo->kubelet.static_cpu &&
-	       view->room.topo->kubelet.policy == LAYOUT_POLICY_SINGLE_NUMA;
-}
-
 static struct place_answer fit_layout(struct place *place, struct place_look *look)
 {
 	struct place_judgment *judgment = place_view_cards(place, look);
@@ -222,8 +215,6 @@ static struct place_answer fit_layout(struct place *place, struct place_look *lo
 		return place->topology.policy == TOPOLOGY_REQUIRED
 			       ? answer(PLACE_UNKNOWN_LAYOUT, look->view.room.state)
 			       : answer(PLACE_FITS, 0);
-	if (cpus_matter(place, &look->view))
-		return fit_cards(place, &look->view);
 	if (!judgment->fitted) {
 		struct place_answer found = fit_cards(place, &look->view);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pod sees of a node, and what was said of the like of it before. */
+#include <string.h>
+
 #include "base/macros.h"
 #include "place/internal.h"
 
@@ -24,20 +26,69 @@ static uint64_t asked_of(const struct place *place, const struct place_cards_vie
 
 _Static_assert(LIMIT_LAYOUT_GPUS + 1 < 128, "a count of cards has seven bits");
 
+static uint16_t clamp(uint32_t cpus)
+{
+	return (uint16_t)MIN(cpus, (uint32_t)UINT16_MAX);
+}
+
+/* As topo_kubelet_admits() looks at them: only where kubelet aligns CPUs with cards. */
+static struct place_cpus cpus_of(const struct place *place, const struct cluster_room *room)
+{
+	const struct layout_kubelet *kubelet = &room->topo->kubelet;
+	struct place_cpus cpus = {0};
+
+	if (place->ask.alignment.cpus == 0 || !kubelet->static_cpu ||
+	    kubelet->policy != LAYOUT_POLICY_SINGLE_NUMA)
+		return cpus;
+	cpus.asked = clamp(place->ask.alignment.cpus);
+	cpus.pending = clamp(room->pinned_somewhere);
+	for (size_t i = 0; i < LIMIT_POLICY_NUMAS; i++)
+		cpus.taken[i] = clamp(room->pinned[i] + room->reserved_cpus);
+	return cpus;
+}
+
+static bool is_of(const struct place_judgment *a, const struct place_judgment *b)
+{
+	return a->asked == b->asked && a->layout == b->layout && a->free == b->free &&
+	       a->best == b->best && memcmp(&a->cpus, &b->cpus, sizeof(a->cpus)) == 0;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 32;
+}
+
+static uint64_t hash_of(const struct place_judgment *key)
+{
+	uint64_t hash = mix(mix(mix(key->asked << 8, key->layout), key->free), key->best);
+	uint64_t words[(sizeof(key->cpus) + 7) / 8] = {0};
+
+	if (key->cpus.asked == 0)
+		return hash;
+	memcpy(words, &key->cpus, sizeof(key->cpus));
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		hash = mix(hash, words[i]);
+	return hash;
+}
+
 /* What is remembered of a view that is known; nothing yet where it is new. */
 static struct place_judgment *recall(const struct place *place, const struct place_cards_view *view)
 {
-	const uint64_t layout = view->room.layout, asked = asked_of(place, view);
-	uint64_t h = (layout ^ asked << 8) * 0x9e3779b97f4a7c15u;
-	struct place_judgment *judgment;
+	const struct place_judgment key = {
+		.layout = view->room.layout,
+		.free = view->free,
+		.best = view->best,
+		.asked = asked_of(place, view),
+		.cpus = cpus_of(place, &view->room),
+	};
+	struct place_judgment *judgment =
+		&place->tools.memory->judgments[(hash_of(&key) >> 20) % PLACE_MEMORY_SIZE];
 
-	h = (h ^ h >> 29 ^ view->free) * 0xff51afd7ed558ccdu;
-	h = (h ^ h >> 32 ^ view->best) * 0xc4ceb9fe1a85ec53u;
-	judgment = &place->tools.memory->judgments[(h >> 40) % PLACE_MEMORY_SIZE];
-	if (judgment->asked != asked || judgment->layout != layout ||
-	    judgment->free != view->free || judgment->best != view->best)
-		*judgment = (struct place_judgment){
-			.layout = layout, .free = view->free, .best = view->best, .asked = asked};
+	if (!is_of(judgment, &key)) {
+		*judgment = key;
+		place->tools.memory->replaced++;
+	}
 	return judgment;
 }
 
@@ -113,10 +164,14 @@ static void view_cards(const struct place *place, struct place_look *look)
 /* Another question may have come between, and what it was told taken the place in memory. */
 struct place_judgment *place_view_cards(struct place *place, struct place_look *look)
 {
+	if (look->viewed && look->replaced == place->tools.memory->replaced)
+		return look->judgment;
 	if (!look->viewed)
 		view_cards(place, look);
 	look->viewed = true;
-	return look->view.known ? recall(place, &look->view) : NULL;
+	look->judgment = look->view.known ? recall(place, &look->view) : NULL;
+	look->replaced = place->tools.memory->replaced;
+	return look->judgment;
 }
 
 struct place_look *place_look_at(struct place *place, uint32_t node)

@@ -24,11 +24,17 @@ struct place_memory {
 	} slots[PLACE_MEMORY_SIZE];
 	struct place_judgment {
 		uint64_t layout, free, best, asked; /* asked: the pod's part, never 0 */
+		struct place_cpus {
+			/* Taken by NUMA node, by pending pods, and asked for; all 0 where CPUs do
+			 * not matter. */
+			uint16_t taken[LIMIT_POLICY_NUMAS], pending, asked;
+		} cpus;
 		uint64_t cards;
 		int16_t alignment, nvlink, pcie;
 		uint8_t verdict, detail;
 		bool fitted, scored; /* which of this is known */
 	} judgments[PLACE_MEMORY_SIZE];
+	uint64_t replaced; /* how often one judgment took the place of another */
 };
 
 /* What was decided for nodes on which the pod is charged the same. */
@@ -57,6 +63,8 @@ struct place_look {
 	bool viewed;
 	struct cluster_units units[LIMIT_RESOURCES_PER_POD];
 	struct place_cards_view view;
+	struct place_judgment *judgment; /* NULL: the view is not known */
+	uint64_t replaced;               /* the memory's, when judgment was found */
 };
 
 #endif

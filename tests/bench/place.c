@@ -78,6 +78,7 @@ static void add_pod(struct scene *s, unsigned int number, int64_t cards, int nod
 		.n_containers = 1,
 		.alignment = {.guaranteed = true,
 			      .whole_cpus = true,
+			      .cpus = (uint32_t)cards * 4,
 			      .wished = true,
 			      .policy = (enum topology_policy)(number % 3)},
 		.device_ids = devices,
@@ -200,6 +201,7 @@ int main(int argc, char **argv)
 	random_init(&s.random, 1);
 	arena_init(&s.arena, 16 << 20);
 	machine_dgx_h100(&s.machine);
+	s.machine.numas[0].n_cpus = s.machine.numas[1].n_cpus = 56;
 	s.machine.layout.kubelet = (struct layout_kubelet){LAYOUT_POLICY_SINGLE_NUMA, false, true};
 	for (unsigned int i = 0; i < n; i++)
 		add_node(&s, i);
