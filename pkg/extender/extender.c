@@ -75,6 +75,8 @@ static void handle(void *context, const struct http_server_request *request,
 		return;
 	}
 	if (!extender->options.may_answer(extender->options.context)) {
+		/* A Service sends new connections alone to who leads. */
+		reply->close = true;
 		fail(reply, 503, "this replica does not lead, or has not seen all yet\n");
 		metric_add(extender->calls, (const char *[]){verb->name, "503"}, 1);
 		return;

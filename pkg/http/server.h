@@ -50,6 +50,7 @@ struct http_server_request {
 struct http_server_reply {
 	int status;               /* 200 by default */
 	const char *content_type; /* static; "text/plain; charset=utf-8" by default */
+	bool close;               /* the connection, after it: a client may find another server */
 	struct buf body;          /* initialised with the page limit; released by the server */
 };
 

@@ -100,6 +100,7 @@ static void send_reply(struct connection *conn, struct http_server_reply *reply)
 		buf_clear(&reply->body);
 		reply->status = 500;
 	}
+	conn->close = conn->close || reply->close;
 	len = reply->body.len;
 	evbuffer_add_printf(output, "HTTP/1.1 %d %s\r\n", reply->status, phrase(reply->status));
 	add_date(conn, output);

@@ -46,6 +46,8 @@ static void handle(void *context, const struct http_server_request *request,
 	} else if (strcmp(request->path, "/json") == 0) {
 		reply->content_type = "application/json";
 		buf_add_cstr(&reply->body, "{}");
+	} else if (strcmp(request->path, "/last") == 0) {
+		reply->close = true;
 	} else if (strcmp(request->path, "/echo path") == 0) {
 		buf_printf(&reply->body, "query %s", request->query ? request->query : "none");
 	} else {
@@ -119,6 +121,20 @@ static void pages_are_served_on_one_connection(void **state)
 	assert_false(c.closed);
 	assert_int_equal(w->asked, 3);
 	assert_int_equal(connections(w), 1);
+	raw_close(&c);
+	wait_connections(w, 0);
+}
+
+static void a_handler_may_end_the_connection_with_its_answer(void **state)
+{
+	struct world *w = *state;
+	struct raw_client c = raw_open(w->server);
+
+	raw_say(&c, GET("/last"));
+	raw_expect(w->loop, &c, NULL);
+	assert_true(c.closed);
+	assert_non_null(strstr(c.in.data, "HTTP/1.1 200 OK\r\n"));
+	assert_non_null(strstr(c.in.data, "Connection: close\r\n"));
 	raw_close(&c);
 	wait_connections(w, 0);
 }
@@ -459,6 +475,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(pages_are_served_on_one_connection),
+		TEST(a_handler_may_end_the_connection_with_its_answer),
 		TEST(head_tells_the_length_without_the_body),
 		TEST(a_page_larger_than_the_socket_arrives_whole),
 		TEST(a_head_may_come_byte_by_byte),
