@@ -6,6 +6,7 @@ system=gpuqos-system
 stage=           # folder for what the demo keeps, once there is one
 own_cluster=yes  # or no: the one that KUBECONFIG names
 touched_cluster= # once something was applied to a cluster that is not ours
+certs=           # folder of the extender's certificates, once it is to be served
 played=          # yes once all steps have shown what they should
 
 kubectl() {
@@ -82,7 +83,7 @@ build_all() {
 }
 
 start_cluster() {
-	hack/cluster/up "$stage/cluster" 2>"$stage/up.log" || { cat "$stage/up.log" >&2 && failed "no cluster"; }
+	hack/cluster/up "$stage/cluster" --with kubelet-devices 2>"$stage/up.log" || { cat "$stage/up.log" >&2 && failed "no cluster"; }
 	set -a
 	# shellcheck source=/dev/null
 	. "$stage/cluster/env"
@@ -91,32 +92,48 @@ start_cluster() {
 
 # --- the controller
 
-# A kubeconfig that holds the ServiceAccount's token and none of the admin's credentials.
-write_controller_kubeconfig() {
-	local user file=$stage/controller.kubeconfig
+# write_kubeconfig ACCOUNT: holds the ServiceAccount's token and none of the admin's credentials.
+write_kubeconfig() {
+	local user file=$stage/$1.kubeconfig
 	umask 077
-	kubectl create token gpuqos-controller -n "$system" --duration=1h >"$stage/token"
+	kubectl create token "$1" -n "$system" --duration=1h >"$stage/$1.token"
 	kubectl config view --raw --minify --flatten >"$file"
 	user=$(kubectl --kubeconfig "$file" config view -o 'jsonpath={.users[0].name}')
 	{
 		kubectl --kubeconfig "$file" config delete-user "$user"
-		kubectl --kubeconfig "$file" config set users.gpuqos-controller.tokenFile "$stage/token"
-		kubectl --kubeconfig "$file" config set-context --current --user=gpuqos-controller --namespace="$system"
+		kubectl --kubeconfig "$file" config set "users.$1.tokenFile" "$stage/$1.token"
+		kubectl --kubeconfig "$file" config set-context --current --user="$1" --namespace="$system"
 	} >/dev/null
 }
 
-# launch_replica N PORT: a session of its own, so that Ctrl-C reaches the demo alone.
-launch_replica() {
+# launch NAME COMMAND...: a session of its own, so that Ctrl-C reaches the demo alone.
+launch() {
+	local name=$1
+	shift
 	(
 		pid=$BASHPID
-		echo "$pid $(start_time "$pid")" >"$stage/replica-$1.new"
-		mv "$stage/replica-$1.new" "$stage/replica-$1"
-		exec env -u KUBECONFIG setsid build/bin/gpuqos-controller --kubeconfig "$stage/controller.kubeconfig" \
-			--leader-elect "--metrics-bind-address=127.0.0.1:$2" "--health-probe-bind-address=127.0.0.1:$(($2 + 1))" \
-			</dev/null >"$stage/replica-$1.log" 2>&1
+		echo "$pid $(start_time "$pid")" >"$stage/$name.new"
+		mv "$stage/$name.new" "$stage/$name"
+		exec env -u KUBECONFIG setsid "$@" </dev/null >"$stage/$name.log" 2>&1
 	) &
 	disown # bash would tell at length that it was killed
-	wait_until 5 test -s "$stage/replica-$1" || failed "replica $1 could not be started"
+	wait_until 5 test -s "$stage/$name" || failed "$name could not be started"
+}
+
+# launch_replica N PORT
+launch_replica() {
+	local flags=(--kubeconfig "$stage/gpuqos-controller.kubeconfig" --leader-elect "--metrics-bind-address=127.0.0.1:$2"
+		"--health-probe-bind-address=127.0.0.1:$(($2 + 1))")
+	if [[ -n $certs ]]; then
+		flags+=("--extender-address=127.0.0.1:$(extender_port "$2")" "--extender-tls-cert-file=$certs/server.crt"
+			"--extender-tls-private-key-file=$certs/server.key" "--extender-client-ca-file=$certs/ca.crt")
+	fi
+	launch "replica-$1" build/bin/gpuqos-controller "${flags[@]}"
+}
+
+# extender_port PORT: below those of the other servers.
+extender_port() {
+	echo $(($1 / 2 + 4000))
 }
 
 # start_replica N: on two ports below those that the kernel gives away; if they are taken, on others.
@@ -179,7 +196,7 @@ holder() {
 explain_failure() {
 	local log
 	[[ -z ${KUBECONFIG:-} ]] || kubectl get gmq -A -o yaml 2>/dev/null | tail -n 60 || true
-	for log in "$stage"/replica-*.log; do
+	for log in "$stage"/replica-*.log "$stage"/scheduler.log; do
 		[[ ! -e $log ]] || { heading "the end of $(basename "$log")" && tail -n 10 "$log"; }
 	done
 }
@@ -208,7 +225,7 @@ END
 
 replica_pids() {
 	local file
-	for file in "$stage"/replica-[12]; do
+	for file in "$stage"/replica-[12] "$stage"/scheduler; do
 		! is_alive "$file" || printf ' %s' "$(cut -d' ' -f1 "$file")"
 	done
 }
@@ -243,6 +260,7 @@ clean_up() {
 			{ cat "$stage/uninstall.log" && echo "not all of it could be removed"; }
 	fi
 	end_replicas
+	[[ ! -e $stage/scheduler ]] || end_process "$stage/scheduler"
 	[[ ! -d $stage/cluster ]] || hack/cluster/down "$stage/cluster"
 	rm -rf "$stage"
 }

@@ -56,7 +56,7 @@ step_install() {
 step_replicas() {
 	next_step "Two replicas of the controller, one leads" \
 		"Processes of this machine, with the token of the ServiceAccount: what its ClusterRole lacks, they lack too."
-	write_controller_kubeconfig
+	write_kubeconfig gpuqos-controller
 	start_replica 1
 	await 30 "replica 1 leads; it has read the cluster and counted" writes 1
 	start_replica 2

@@ -120,6 +120,30 @@ def test_cards_slices_parts_and_claims_are_one_number(demo):
     assert "ok: kubectl says the same: 176102Mi" in step
 
 
+def pictures(step):
+    """Rows of the nodes in its pictures: name, and the text that shows their cards."""
+    return [row.split(None, 1) for row in step.splitlines() if re.match(r"(relaxed|strict)-\d +[|│]", row)]
+
+
+def test_the_incident_is_shown_by_kubelets_own_verdicts(demo):
+    step = section(demo[0], 13)
+    spanning, admitted = map(int, re.search(r"^Policy none: (\d+) of (\d+) pods span", step, re.MULTILINE).groups())
+    assert 0 < spanning <= admitted
+    died = re.search(r"^Policy single-numa-node: 0 of \d+ pods span; (\d+) were placed and then died", step, re.MULTILINE)
+    assert int(died[1]) >= len(re.findall(r"^late-\w .* TopologyAffinityError$", step, re.MULTILINE)) > 0
+    marked = {name[:-2] for name, cards in pictures(step) if "!" in cards}
+    assert [name for name, _ in pictures(step)] == [f"{kind}-{i}" for kind in ("relaxed", "strict") for i in range(3)]
+    assert marked == {"relaxed"}
+
+
+def test_the_same_load_is_aligned_or_waits_with_the_reason(demo):
+    step = section(demo[0], 14)
+    assert re.search(r"^0 of [1-9]\d* pods span both sockets, 0 were rejected", step, re.MULTILINE)
+    assert len(pictures(step)) == 3 and not any("!" in cards for _, cards in pictures(step))
+    assert re.search(r"^late-\w: 0/\d+ nodes are available: ", step, re.MULTILINE)
+    assert re.search(r"^0 of 6 nodes fit: ", step, re.MULTILINE)
+
+
 def test_it_is_plain_text_in_a_pipe(demo):
     assert "\x1b" not in demo[0] and "\r" not in demo[0]
 
