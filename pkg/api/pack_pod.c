@@ -266,9 +266,11 @@ static uint32_t whole_cpus_of(const struct wire_resources *resources)
 }
 
 /* What a Guaranteed pod has for itself at a time; init containers come before the others. */
-static uint32_t exclusive_cpus(const struct wire_pod_spec *spec, size_t n_containers)
+static void pack_cpus(const struct wire_pod_spec *spec, size_t n_containers,
+		      struct pod_alignment *alignment)
 {
 	uint32_t together = 0, before = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < n_containers; i++) {
 		uint32_t cpus = whole_cpus_of(&nth_container(spec, i)->resources);
@@ -277,8 +279,10 @@ static uint32_t exclusive_cpus(const struct wire_pod_spec *spec, size_t n_contai
 			before = MAX(before, cpus);
 		else
 			together += cpus;
+		n += cpus > 0;
 	}
-	return MAX(together, before);
+	alignment->cpus = MAX(together, before);
+	alignment->cpus_together = n == 1;
 }
 
 /* Of the containers that ask for devices. */
@@ -362,7 +366,7 @@ static int pack_alignment(const struct pod_pack *pod, const struct wire_pod *wir
 	facts->alignment.guaranteed = str_equal(wire->status.qos_class, STR("Guaranteed"));
 	facts->alignment.whole_cpus = asks_whole_cpus(pod, &wire->spec);
 	if (facts->alignment.guaranteed)
-		facts->alignment.cpus = exclusive_cpus(&wire->spec, pod->sources.n_containers);
+		pack_cpus(&wire->spec, pod->sources.n_containers, &facts->alignment);
 	pack_wish(&wire->meta.annotations, &facts->alignment);
 	facts->device_ids = ids;
 	facts->n_device_ids = pack_device_ids(pod, &wire->status.init_containers, ids, 0);

@@ -52,7 +52,7 @@ struct cluster_room {
 	const struct topo *topo; /* NULL: state says why nothing is known */
 	uint64_t layout;         /* a number of its own for each shape, never used again */
 	enum layout_state state;
-	uint64_t seen;    /* cards that pods are seen to hold, which are not being deleted */
+	uint64_t seen; /* cards that pods are seen to hold, which are not being deleted */
 	/* CPUs that pods have for themselves, of each NUMA node, those of which that is not known,
 	 * and those that kubelet keeps, wherever that is. Pods without GPUs are not known. */
 	uint32_t pinned[LIMIT_POLICY_NUMAS], pinned_somewhere, reserved_cpus;

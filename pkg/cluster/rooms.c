@@ -30,16 +30,19 @@ uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node
 	return set;
 }
 
-/* A pod's CPUs are where its cards are, if those lie together: kubelet aligns or it does not pin.
+/*
+ * A pod's CPUs are where its cards are, if those lie together and kubelet looks at all of them at
+ * once: it aligns or it does not pin.
  */
 static void pin(const struct cluster *cluster, struct node_record *node,
 		const struct pod_record *pod, uint64_t seen)
 {
+	const struct topo *topo =
+		node->layout != TABLE_NONE ? layout_at(cluster, node->layout)->topo : NULL;
 	uint32_t numa = LAYOUT_NONE;
 
-	if (node->layout != TABLE_NONE && seen != 0)
-		numa = topo_domain(layout_at(cluster, node->layout)->topo, LAYOUT_NUMA,
-				   topo_set_first(seen));
+	if (topo && seen != 0 && (topo->kubelet.pod_scope || pod->alignment.cpus_together))
+		numa = topo_domain(topo, LAYOUT_NUMA, topo_set_first(seen));
 	if (numa < LIMIT_POLICY_NUMAS)
 		node->pinned[numa] += pod->alignment.cpus;
 	else

@@ -56,9 +56,10 @@ struct container_facts {
 
 /* What kubelet's managers read of a pod, and what it asks of the places of its cards. */
 struct pod_alignment {
-	bool guaranteed; /* QoS class */
-	bool whole_cpus; /* of every container that asks for a device: kubelet may pin them */
-	bool wished;     /* a policy, by annotation */
+	bool guaranteed;    /* QoS class */
+	bool whole_cpus;    /* of every container that asks for a device: kubelet may pin them */
+	bool cpus_together; /* one container has all of cpus */
+	bool wished;        /* a policy, by annotation */
 	enum topology_policy policy;
 	bool scoped; /* a scope too */
 	enum layout_scope scope;

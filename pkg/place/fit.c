@@ -125,14 +125,14 @@ static const char *quota_message(const struct place *place, uint32_t at)
 
 /* --- the layout */
 
-/* Where kubelet keeps CPUs for itself is not told: on whichever NUMA node. */
 static void request_cpus(const struct place *place, const struct cluster_room *room,
 			 struct topo_request *request)
 {
 	request->cpus = place->ask.alignment.cpus;
+	request->cpus_together = place->ask.alignment.cpus_together;
 	request->cpus_pending = room->pinned_somewhere;
-	for (size_t i = 0; i < LIMIT_POLICY_NUMAS; i++)
-		request->cpus_taken[i] = room->pinned[i] + room->reserved_cpus;
+	request->cpus_reserved = room->reserved_cpus;
+	memcpy(request->cpus_taken, room->pinned, sizeof(request->cpus_taken));
 }
 
 static struct topo_request request_of(const struct place *place,

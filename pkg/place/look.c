@@ -21,6 +21,7 @@ static uint64_t asked_of(const struct place *place, const struct place_cards_vie
 	asked = asked << 2 | (uint64_t)place->topology.scope;
 	asked = asked << 1 | alignment->guaranteed;
 	asked = asked << 1 | alignment->whole_cpus;
+	asked = asked << 1 | alignment->cpus_together;
 	return asked << 1 | view->others;
 }
 
@@ -42,8 +43,9 @@ static struct place_cpus cpus_of(const struct place *place, const struct cluster
 		return cpus;
 	cpus.asked = clamp(place->ask.alignment.cpus);
 	cpus.pending = clamp(room->pinned_somewhere);
+	cpus.reserved = clamp(room->reserved_cpus);
 	for (size_t i = 0; i < LIMIT_POLICY_NUMAS; i++)
-		cpus.taken[i] = clamp(room->pinned[i] + room->reserved_cpus);
+		cpus.taken[i] = clamp(room->pinned[i]);
 	return cpus;
 }
 
@@ -118,6 +120,7 @@ static void view_units(const struct place *place, struct place_look *look,
 		ret_whole->withdrawn += MAX(units[i].withdrawn, 0);
 		ret_whole->all += units[i].total + units[i].withdrawn;
 	}
+	view->count = MIN(view->count, LIMIT_LAYOUT_GPUS + 1U); /* asked_of() has no more room */
 }
 
 /* A card that failed is given out no more where its plugin has withdrawn as many as failed. */

@@ -25,9 +25,9 @@ struct place_memory {
 	struct place_judgment {
 		uint64_t layout, free, best, asked; /* asked: the pod's part, never 0 */
 		struct place_cpus {
-			/* Taken by NUMA node, by pending pods, and asked for; all 0 where CPUs do
-			 * not matter. */
-			uint16_t taken[LIMIT_POLICY_NUMAS], pending, asked;
+			/* Taken by NUMA node, by pending pods, by kubelet, and asked for; all 0
+			 * where CPUs do not matter. */
+			uint16_t taken[LIMIT_POLICY_NUMAS], pending, reserved, asked;
 		} cpus;
 		uint64_t cards;
 		int16_t alignment, nvlink, pcie;

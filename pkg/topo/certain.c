@@ -173,9 +173,13 @@ static uint32_t cards_on(const struct topo *topo, uint64_t set, uint32_t numa)
 	return n;
 }
 
-/* Whether some NUMA node has the cards and the CPUs that are aligned together. */
+/*
+ * Whether some NUMA node has the cards and the CPUs that are aligned together. @pending: for
+ * certain, wherever others and kubelet itself have theirs; else it may.
+ */
 static bool cpus_admit(const struct topo *topo, const struct topo_request *request, bool pending)
 {
+	const uint64_t reserved = pending ? request->cpus_reserved : 0;
 	struct place_left left[LIMIT_POLICY_NUMAS];
 	size_t n = 0;
 
@@ -184,8 +188,8 @@ static bool cpus_admit(const struct topo *topo, const struct topo_request *reque
 		return true;
 	for (uint32_t numa = 0; numa < LIMIT_POLICY_NUMAS; numa++) {
 		uint32_t cards = cards_on(topo, request->free, numa);
-		uint32_t taken = MIN(request->cpus_taken[numa], topo->cpus[numa]);
-		uint32_t cpus = topo->cpus[numa] - taken;
+		uint64_t taken = request->cpus_taken[numa] + reserved;
+		uint32_t cpus = topo->cpus[numa] - (uint32_t)MIN(taken, (uint64_t)topo->cpus[numa]);
 
 		if (cards >= request->count && cpus >= request->cpus)
 			left[n++] =
@@ -200,6 +204,8 @@ enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_
 {
 	enum layout_policy policy = topo->kubelet.policy;
 	bool together = topo->kubelet.pod_scope || request->most == request->count;
+	/* Else containers without cards may have their CPUs on other NUMA nodes. */
+	bool cpus_together = together && (topo->kubelet.pod_scope || request->cpus_together);
 
 	if (policy == LAYOUT_POLICY_UNKNOWN)
 		return TOPO_UNKNOWN;
@@ -213,7 +219,7 @@ enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_
 	if (any_without_numa(topo, request->free) ||
 	    (request->others && policy == LAYOUT_POLICY_RESTRICTED) ||
 	    (hints_admit(topo, request->free, together ? request->count : request->most, 0) &&
-	     (!together || cpus_admit(topo, request, false))))
+	     (!cpus_together || cpus_admit(topo, request, false))))
 		return TOPO_UNKNOWN;
 	return TOPO_NO;
 }

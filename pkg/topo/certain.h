@@ -36,10 +36,11 @@ struct topo_request {
 	 * over what they need from it. 0: later ones take over what an init container got, and need
 	 * more. */
 	uint32_t most;
-	/* CPUs that the pod gets for itself, of each NUMA node those that others have for
-	 * themselves or kubelet keeps, and what pending pods will have. Looked at under
-	 * single-numa-node with static CPUs alone. */
-	uint32_t cpus, cpus_taken[LIMIT_POLICY_NUMAS], cpus_pending;
+	/* CPUs that the pod gets for itself; of each NUMA node those that others have for
+	 * themselves; and of whichever NUMA nodes those that pending pods will have, and those that
+	 * kubelet keeps. Looked at under single-numa-node with static CPUs alone. */
+	uint32_t cpus, cpus_taken[LIMIT_POLICY_NUMAS], cpus_pending, cpus_reserved;
+	bool cpus_together;          /* one container has all of cpus */
 	bool guaranteed, whole_cpus; /* QoS class; CPUs of all containers that take cards */
 	bool others; /* some cards of the node are never given to such a pod: they are cut */
 };
@@ -60,7 +61,7 @@ struct topo_request {
 	X(SPANS, "WouldSpan", "no %s has as many free cards as the pod asks for")                  \
 	X(REFUSES, "KubeletRefuses",                                                               \
 	  "kubelet's topology manager would reject the pod: its NUMA nodes have too few free "     \
-	  "cards each")                                                                            \
+	  "cards, or CPUs beside them, each")                                                      \
 	X(FAILED, "FailedCard",                                                                    \
 	  "a failed card is among those that may be given out: drain the node, or have the "       \
 	  "device plugin withdraw it")                                                             \

@@ -299,8 +299,12 @@ static void tell_what_was_told(struct world *w, struct cluster *cluster, int p)
 		.terminating = pod->told_terminating,
 		.containers = containers,
 		.n_containers = pod->spec.n,
-		.alignment = {pod->guaranteed, pod->whole_cpus, pod->wished, pod->policy,
-			      pod->scoped, pod->scope},
+		.alignment = {.guaranteed = pod->guaranteed,
+			      .whole_cpus = pod->whole_cpus,
+			      .wished = pod->wished,
+			      .policy = pod->policy,
+			      .scoped = pod->scoped,
+			      .scope = pod->scope},
 		.device_ids = ids,
 	};
 

@@ -148,7 +148,7 @@ static void required_passes_where_kubelet_aligns(void **state)
 	assert_answer(s, "four", "n", "");
 	assert_answer(s, "five", "n",
 		      "kubelet's topology manager would reject the pod: its NUMA nodes have too "
-		      "few free cards each");
+		      "few free cards, or CPUs beside them, each");
 	assert_answer(s, "loose", "n",
 		      "free cards lie in more than one NUMA node, and kubelet aligns only "
 		      "Guaranteed pods: give all containers limits equal to requests for CPU and "

@@ -290,6 +290,69 @@ static void what_kubelet_admits(void **state)
 	}
 }
 
+/* Of two NUMA nodes with four cards and eight CPUs each. */
+static const struct {
+	const char *sentence;
+	bool pod_scope;
+	struct topo_request request;
+	enum topo_answer answer;
+} cpu_admissions[] = {
+	{"a NUMA node has the cards, and the other the CPUs",
+	 false,
+	 {.free = 0x0f, .count = 2, .most = 2, .cpus = 4, .cpus_together = true, .cpus_taken = {6}},
+	 TOPO_NO},
+	{"one has both",
+	 false,
+	 {.free = 0xff, .count = 2, .most = 2, .cpus = 4, .cpus_together = true, .cpus_taken = {6}},
+	 TOPO_YES},
+	{"CPUs that kubelet keeps may be of the other NUMA node",
+	 false,
+	 {.free = 0xff,
+	  .count = 2,
+	  .most = 2,
+	  .cpus = 8,
+	  .cpus_together = true,
+	  .cpus_reserved = 2},
+	 TOPO_UNKNOWN},
+	{"where enough is left besides they do not matter",
+	 false,
+	 {.free = 0xff,
+	  .count = 2,
+	  .most = 2,
+	  .cpus = 6,
+	  .cpus_together = true,
+	  .cpus_reserved = 2},
+	 TOPO_YES},
+	{"a pod before may take them",
+	 false,
+	 {.free = 0x0f, .count = 2, .most = 2, .cpus = 6, .cpus_together = true, .cpus_pending = 3},
+	 TOPO_UNKNOWN},
+	{"a container without cards may have its CPUs elsewhere",
+	 false,
+	 {.free = 0xff, .count = 2, .most = 2, .cpus = 12},
+	 TOPO_UNKNOWN},
+	{"but not where pods are looked at as a whole",
+	 true,
+	 {.free = 0xff, .count = 2, .most = 2, .cpus = 12},
+	 TOPO_NO},
+};
+
+static void what_kubelet_admits_beside_its_cpus(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cpu_admissions); i++) {
+		struct topo *topo CLEANUP(topo_free) = NULL;
+
+		machine_pcie_box(&machine);
+		machine.layout.kubelet = (struct layout_kubelet){LAYOUT_POLICY_SINGLE_NUMA,
+								 cpu_admissions[i].pod_scope, true};
+		topo = topo_new(&machine.layout);
+		if (topo_kubelet_admits(topo, &cpu_admissions[i].request) !=
+		    cpu_admissions[i].answer)
+			fail_msg("not so: %s", cpu_admissions[i].sentence);
+	}
+}
+
 static void every_verdict_has_a_reason_and_a_sentence(void **state)
 {
 	struct buf text CLEANUP(buf_clear);
@@ -317,6 +380,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_known_or_failed_is_not_certain),
 		cmocka_unit_test(a_node_without_any_knowledge_is_never_certain_for_two_cards),
 		cmocka_unit_test(what_kubelet_admits),
+		cmocka_unit_test(what_kubelet_admits_beside_its_cpus),
 		cmocka_unit_test(every_verdict_has_a_reason_and_a_sentence),
 	};
 
