@@ -17,7 +17,6 @@ struct binding {
 	struct http_later *later;
 	struct kube_call *call;
 	char *namespace, *pod, *uid;
-	uint64_t pod_hash;
 };
 
 static void binding_free(struct binding *binding)

@@ -5,21 +5,31 @@
  */
 #include "extender/internal.h"
 
+static size_t find(const struct extender *extender, uint64_t pod)
+{
+	size_t i = 0;
+
+	while (i < EXTENDER_UNSEEN &&
+	       (extender->unseen[i].pod != pod || extender->unseen[i].until_us == 0))
+		i++;
+	return i;
+}
+
 bool unseen_has(const struct extender *extender, uint64_t pod)
 {
-	for (size_t i = 0; i < EXTENDER_UNSEEN; i++)
-		if (extender->unseen[i].pod == pod && extender->unseen[i].until_us != 0)
-			return true;
-	return false;
+	return find(extender, pod) < EXTENDER_UNSEEN;
 }
 
 bool unseen_add(struct extender *extender, uint64_t pod)
 {
 	struct unseen *slot = &extender->unseen[extender->next_unseen];
 	int64_t now_us = loop_now(extender->loop);
+	size_t known = find(extender, pod);
 
-	if (unseen_has(extender, pod))
+	if (known < EXTENDER_UNSEEN) {
+		extender->unseen[known].until_us = now_us + EXTENDER_UNSEEN_US;
 		return true;
+	}
 	if (slot->until_us > now_us)
 		return false;
 	*slot = (struct unseen){pod, now_us + EXTENDER_UNSEEN_US};
