@@ -20,19 +20,28 @@ bool unseen_has(const struct extender *extender, uint64_t pod)
 	return find(extender, pod) < EXTENDER_UNSEEN;
 }
 
+/* The next place whose time is over: one that is judged again and again keeps its own. */
+static struct unseen *find_room(struct extender *extender, int64_t now_us)
+{
+	for (size_t i = 0; i < EXTENDER_UNSEEN; i++) {
+		struct unseen *slot = &extender->unseen[extender->next_unseen];
+
+		extender->next_unseen = (extender->next_unseen + 1) % EXTENDER_UNSEEN;
+		if (slot->until_us <= now_us)
+			return slot;
+	}
+	return NULL;
+}
+
 bool unseen_add(struct extender *extender, uint64_t pod)
 {
-	struct unseen *slot = &extender->unseen[extender->next_unseen];
 	int64_t now_us = loop_now(extender->loop);
 	size_t known = find(extender, pod);
+	struct unseen *slot =
+		known < EXTENDER_UNSEEN ? &extender->unseen[known] : find_room(extender, now_us);
 
-	if (known < EXTENDER_UNSEEN) {
-		extender->unseen[known].until_us = now_us + EXTENDER_UNSEEN_US;
-		return true;
-	}
-	if (slot->until_us > now_us)
+	if (!slot)
 		return false;
 	*slot = (struct unseen){pod, now_us + EXTENDER_UNSEEN_US};
-	extender->next_unseen = (extender->next_unseen + 1) % EXTENDER_UNSEEN;
 	return true;
 }
