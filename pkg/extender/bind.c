@@ -2,7 +2,8 @@
 /*
  * Binding. The pod is judged once more, alone and by what is true now; then it counts as being on
  * the node, and the Binding is posted. An answer that says no ends the assumption. No answer leaves
- * it, for the watch or its time to settle: the Binding may have been made.
+ * it, for the watch or its time to settle: the Binding may have been made. So does a conflict: an
+ * earlier one whose answer was lost may be what is in the way.
  */
 #include "api/body.h"
 #include "base/mem.h"
@@ -10,6 +11,7 @@
 #include "extender/internal.h"
 
 #define BIND_TIMEOUT_US (4 * USEC_PER_SEC) /* kube-scheduler waits 5 s */
+#define HTTP_CONFLICT   409
 
 struct binding {
 	struct extender *extender;
@@ -71,7 +73,7 @@ static void on_bound(void *context, const struct kube_answer *answer UNUSED,
 	struct http_server_reply *reply = http_later_reply(binding->later);
 
 	binding->call = NULL;
-	if (err && is_refused(err))
+	if (err && is_refused(err) && err->http_status != HTTP_CONFLICT)
 		unassume(binding);
 	count(binding->extender, !err ? "bound" : is_refused(err) ? "refused" : "unknown");
 	extender_write_bind(&reply->body, err ? str_from(err->message) : STR_NONE);
