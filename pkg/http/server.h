@@ -19,7 +19,7 @@
  * Content-Length of at most that (413, and no more of it is read), no Transfer-Encoding (501), no
  * Expect (417);
  *   - a head of at most LIMIT_SERVER_HEADERS (431), lines that end in CRLF; keep-alive; nothing
- * sent ahead of the answer (pipelining: 400);
+ * sent ahead of the answer (pipelining: 400, or the end once the handler has the request);
  *   - LIMIT_SERVER_REQUEST_US from the accept to the end of the TLS handshake; the same from the
  * first byte of a request, or without TLS from the accept, to the last byte of its answer;
  *   - at most LIMIT_SERVER_CONNECTIONS that are not authenticated: for another one the oldest is

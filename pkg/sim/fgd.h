@@ -7,7 +7,7 @@
 /*
  * Fragmentation as the published runs computed it: the F of place/frag.h in doubles, added up in
  * the order in which their program does, since its score is cut to an integer and so depends on the
- * last bit. For comparison alone; placement uses place/frag.h.
+ * last bit. For comparison alone: the policy gpuqos uses place/frag.h.
  */
 struct fgd {
 	struct frag_ask asks[FRAG_ASKS]; /* most frequent first */

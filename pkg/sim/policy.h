@@ -8,9 +8,10 @@
 #include "sim/gorand.h"
 
 /*
- * Who places: gpuqos' own placement, and the policies of the FGD paper as its simulator has them,
- * so that they stand in one table with what was published: name, name there. All but Random are
- * functions of the ask and of what is free on the node; ties go to the node with the lowest rank.
+ * Who places: gpuqos' own policy (place/frag.h, which the extender does not use yet), and those of
+ * the FGD paper as its simulator has them, so that they stand in one table with what was published:
+ * name, name there. All but Random are functions of the ask and of what is free on the node; ties
+ * go to the node with the lowest rank.
  */
 #define SIM_POLICIES(X)                                 \
 	X(GPUQOS, "gpuqos", "")                         \
