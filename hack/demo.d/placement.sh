@@ -6,7 +6,7 @@
 before=gpuqos-demo-before
 after=gpuqos-demo-after
 pod_states='{range .items[*]}{.status.phase}/{.status.conditions[?(@.type=="PodScheduled")].status}{"\n"}{end}'
-waiting_pods='{range .items[?(@.status.phase=="Pending")]}{.metadata.name}{": "}{.status.conditions[?(@.type=="PodScheduled")].message}{"\n"}{end}'
+refusals='{range .items[*]}{.metadata.name}{": "}{.status.conditions[?(@.status=="False")].type}{" "}{.status.conditions[?(@.type=="PodScheduled")].message}{"\n"}{end}'
 
 # --- nodes and loads
 
@@ -141,7 +141,7 @@ no_node_fits() {
 
 # tell_reasons: of each pod that waits, in kube-scheduler's words; one of each kind is shown.
 tell_reasons() {
-	kubectl get pods -n "$after" -o "jsonpath=$waiting_pods" >"$stage/waiting"
+	kubectl get pods -n "$after" -o "jsonpath=$refusals" | sed -n 's/: PodScheduled /: /p' >"$stage/waiting"
 	waiting=$(wc -l <"$stage/waiting")
 	((waiting > 0)) || failed "no pod waits, so that this does not show why"
 	! grep -q ': $' "$stage/waiting" || failed "a pod waits and is not told why"

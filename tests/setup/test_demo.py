@@ -141,7 +141,7 @@ def test_the_same_load_is_aligned_or_waits_with_the_reason(demo):
     assert re.search(r"^0 of [1-9]\d* pods span both sockets, 0 were rejected", step, re.MULTILINE)
     assert len(pictures(step)) == 3 and not any("!" in cards for _, cards in pictures(step))
     assert re.search(r"^late-\w: 0/\d+ nodes are available: ", step, re.MULTILINE)
-    assert re.search(r"^0 of 6 nodes fit: ", step, re.MULTILINE)
+    assert re.search(r"^0 of [1-6] nodes fit: ", step, re.MULTILINE)
 
 
 def test_it_is_plain_text_in_a_pipe(demo):
