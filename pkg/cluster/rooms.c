@@ -30,9 +30,15 @@ uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node
 	return set;
 }
 
+/* A container without devices is aligned with none. */
+static bool one_has_both(const struct pod_alignment *alignment)
+{
+	return alignment->cpus_together && alignment->whole_cpus;
+}
+
 /*
  * A pod's CPUs are where its cards are, if those lie together and kubelet looks at all of them at
- * once: it aligns or it does not pin.
+ * once, which is for the pod or in the one container that has both: it aligns or it does not pin.
  */
 static void pin(const struct cluster *cluster, struct node_record *node,
 		const struct pod_record *pod, uint64_t seen)
@@ -41,7 +47,8 @@ static void pin(const struct cluster *cluster, struct node_record *node,
 		node->layout != TABLE_NONE ? layout_at(cluster, node->layout)->topo : NULL;
 	uint32_t numa = LAYOUT_NONE;
 
-	if (topo && seen != 0 && (topo->kubelet.pod_scope || pod->alignment.cpus_together))
+	if (topo && seen != 0 && (topo->kubelet.pod_scope || one_has_both(&pod->alignment)) &&
+	    topo_in_one_domain(topo, LAYOUT_NUMA, seen) == TOPO_YES)
 		numa = topo_domain(topo, LAYOUT_NUMA, topo_set_first(seen));
 	if (numa < LIMIT_POLICY_NUMAS)
 		node->pinned[numa] += pod->alignment.cpus;

@@ -247,6 +247,42 @@ static void cards_that_kubelet_gave_are_seen(void **state)
 	assert_int_equal(free_on(c, "n"), 7);
 }
 
+static struct cluster_room room_with(struct cluster *c, const struct str *ids, size_t n,
+				     uint32_t cpus, bool devices_have_cpus)
+{
+	struct pod_facts facts = pod_facts();
+
+	facts.device_ids = ids;
+	facts.n_device_ids = n;
+	facts.alignment.guaranteed = facts.alignment.cpus_together = true;
+	facts.alignment.whole_cpus = devices_have_cpus;
+	facts.alignment.cpus = cpus;
+	apply_pod(c, facts);
+	return cluster_room(c, the_node(c, "n"));
+}
+
+static void cpus_are_where_all_cards_of_a_pod_are(void **state)
+{
+	struct cluster *c = *state;
+	const struct str together[] = {machine.gpus[5].uuid, machine.gpus[7].uuid};
+	const struct str apart[] = {machine.gpus[2].uuid, machine.gpus[5].uuid};
+	struct cluster_room room;
+
+	tell_node(c, "n", &machine.layout);
+	room = room_with(c, together, ARRAY_SIZE(together), 12, true);
+	assert_int_equal(room.pinned[1], 12);
+	assert_int_equal(room.pinned_somewhere, 0);
+	room = room_with(c, together, ARRAY_SIZE(together), 14, true); /* resized, no more */
+	assert_int_equal(room.pinned[1], 14);
+	room = room_with(c, apart, ARRAY_SIZE(apart), 14, true);
+	assert_int_equal(room.pinned[0] + room.pinned[1], 0);
+	assert_int_equal(room.pinned_somewhere, 14);
+	/* the CPUs are another container's, which is aligned with no card */
+	room = room_with(c, together, ARRAY_SIZE(together), 14, false);
+	assert_int_equal(room.pinned[0] + room.pinned[1], 0);
+	assert_int_equal(room.pinned_somewhere, 14);
+}
+
 /* The quota lets go of a pod on a dead node; its devices are not free for that. */
 static void a_released_pod_holds_its_devices(void **state)
 {
@@ -452,6 +488,7 @@ int main(void)
 		TEST(a_new_list_keeps_assumptions_of_pods_that_are_in_it),
 		TEST(what_a_pod_holds_itself_is_free_for_it),
 		TEST(cards_that_kubelet_gave_are_seen),
+		TEST(cpus_are_where_all_cards_of_a_pod_are),
 		TEST(a_released_pod_holds_its_devices),
 		TEST(a_claim_of_an_extended_resource_stays_charged_once),
 		TEST(nodes_of_one_shape_share_a_layout),
