@@ -3,7 +3,8 @@
  * Binding. The pod is judged once more, alone and by what is true now; then it counts as being on
  * the node, and the Binding is posted. An answer that says no ends the assumption. No answer leaves
  * it, for the watch or its time to settle: the Binding may have been made. So does a conflict: an
- * earlier one whose answer was lost may be what is in the way.
+ * earlier one whose answer was lost may be what is in the way. Until it is settled the pod may be
+ * bound to that node alone.
  */
 #include "api/body.h"
 #include "base/mem.h"
@@ -19,6 +20,7 @@ struct binding {
 	struct http_later *later;
 	struct kube_call *call;
 	char *namespace, *pod, *uid;
+	bool again; /* an earlier one to the same node may have come true */
 };
 
 static void binding_free(struct binding *binding)
@@ -49,6 +51,12 @@ static bool is_refused(const struct error *err)
 	return err->http_status >= 400 && err->http_status < 500;
 }
 
+/* A conflict says that the pod is bound, or another one, or going: a watch shows which. */
+static bool is_free(const struct binding *binding, const struct error *err)
+{
+	return is_refused(err) && err->http_status != HTTP_CONFLICT && !binding->again;
+}
+
 static void count(const struct extender *extender, const char *result)
 {
 	metric_add(extender->binds, (const char *[]){result}, 1);
@@ -73,7 +81,7 @@ static void on_bound(void *context, const struct kube_answer *answer UNUSED,
 	struct http_server_reply *reply = http_later_reply(binding->later);
 
 	binding->call = NULL;
-	if (err && is_refused(err) && err->http_status != HTTP_CONFLICT)
+	if (err && is_free(binding, err))
 		unassume(binding);
 	count(binding->extender, !err ? "bound" : is_refused(err) ? "refused" : "unknown");
 	extender_write_bind(&reply->body, err ? str_from(err->message) : STR_NONE);
@@ -81,7 +89,7 @@ static void on_bound(void *context, const struct kube_answer *answer UNUSED,
 	binding_free(binding);
 }
 
-static void post(struct extender *extender, const struct extender_bind_args *args,
+static void post(struct extender *extender, const struct extender_bind_args *args, bool again,
 		 struct http_later *later)
 {
 	struct binding *binding = mem_alloc(sizeof(*binding));
@@ -104,6 +112,7 @@ static void post(struct extender *extender, const struct extender_bind_args *arg
 		.namespace = mem_strndup(args->pod_namespace.data, args->pod_namespace.len),
 		.pod = mem_strndup(args->pod_name.data, args->pod_name.len),
 		.uid = mem_strndup(args->pod_uid.data, args->pod_uid.len),
+		.again = again,
 	};
 	if (binding->next)
 		binding->next->link = &binding->next;
@@ -119,16 +128,22 @@ static void post(struct extender *extender, const struct extender_bind_args *arg
 
 /* False, with why, where the pod may not go there now. */
 static bool assume(struct extender *extender, const struct extender_bind_args *args, uint32_t pod,
-		   struct buf *why)
+		   bool *ret_again, struct buf *why)
 {
 	const struct extender_options *options = &extender->options;
 	const struct place_tools tools = {options->cluster, options->weights, &extender->memory,
 					  &extender->arena};
 	struct cluster_ask *ask = &extender->place.ask;
 	uint32_t node = cluster_node_find(options->cluster, args->node);
+	uint32_t bound_for = question_bound_for(extender, pod);
 	struct place_answer answer = {PLACE_NO_NODE, 0};
 	int64_t until_us = loop_now(extender->loop) + EXTENDER_ASSUME_US;
 
+	*ret_again = bound_for != TABLE_NONE;
+	if (*ret_again && bound_for != node) {
+		question_describe_bound(extender, bound_for, why);
+		return false;
+	}
 	cluster_ask_of_pod(options->cluster, pod, ask);
 	question_refresh(extender, ask->namespace);
 	place_begin(&extender->place, &tools, ask);
@@ -151,7 +166,7 @@ static bool assume(struct extender *extender, const struct extender_bind_args *a
  * and then the API server says so.
  */
 static bool may_bind(struct extender *extender, const struct extender_bind_args *args,
-		     struct buf *why)
+		     bool *ret_again, struct buf *why)
 {
 	uint32_t pod = cluster_pod_find(extender->options.cluster, args->pod_namespace,
 					args->pod_name, args->pod_uid);
@@ -165,7 +180,7 @@ static bool may_bind(struct extender *extender, const struct extender_bind_args 
 	if (pod == TABLE_NONE)
 		return true;
 	soft_end(extender, hash);
-	return assume(extender, args, pod, why);
+	return assume(extender, args, pod, ret_again, why);
 }
 
 void verb_bind(struct extender *extender, const struct http_server_request *request,
@@ -174,6 +189,7 @@ void verb_bind(struct extender *extender, const struct http_server_request *requ
 	struct extender_bind_args args;
 	struct error err = {0};
 	struct buf why CLEANUP(buf_clear);
+	bool again = false;
 
 	buf_init(&why, 2 * LIMIT_EVENT_NOTE);
 	arena_reset(&extender->arena);
@@ -181,8 +197,8 @@ void verb_bind(struct extender *extender, const struct http_server_request *requ
 		extender_write_bind(&reply->body, str_from(err.message));
 		return;
 	}
-	if (may_bind(extender, &args, &why)) {
-		post(extender, &args, http_later_new(request));
+	if (may_bind(extender, &args, &again, &why)) {
+		post(extender, &args, again, http_later_new(request));
 		return;
 	}
 	count(extender, "unfit");

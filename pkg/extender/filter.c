@@ -129,15 +129,47 @@ static void filter(struct extender *extender, const struct question *question, s
 				      });
 }
 
+/* Only the node that the pod may be bound to already passes; where it does not, all is tried again.
+ */
+static void filter_bound(struct extender *extender, const struct question *question, uint32_t node,
+			 struct buf *answer)
+{
+	static const uint16_t passes = 0;
+	struct str name = cluster_node_name(extender->options.cluster, node);
+	struct buf why CLEANUP(buf_clear);
+	bool offered = false;
+
+	buf_init(&why, LIMIT_EVENT_NOTE);
+	for (size_t i = 0; i < question->args.n_names && !offered; i++)
+		offered = str_equal(question->args.names[i], name);
+	if (offered && place_fit(&extender->place, node).verdict == PLACE_FITS) {
+		extender_write_filter(answer, &(struct extender_filter){
+						      .names = &name,
+						      .verdicts = &passes,
+						      .n_names = 1,
+					      });
+		return;
+	}
+	question_describe_bound(extender, node, &why);
+	extender_write_filter_error(answer, buf_str(&why));
+}
+
 void verb_filter(struct extender *extender, struct str body, struct buf *answer)
 {
 	struct question question;
+	uint32_t bound_for = TABLE_NONE;
 	struct error err = {0};
 
-	if (question_read(extender, body, &question, &err) < 0)
+	if (question_read(extender, body, &question, &err) < 0) {
 		extender_write_filter_error(answer, str_from(err.message));
-	else if (!question.gpus)
+		return;
+	}
+	if (question.gpus)
+		bound_for = question_bound_for(extender, extender->place.ask.pod);
+	if (!question.gpus)
 		extender_write_filter_text(answer, question.args.names_text);
+	else if (bound_for != TABLE_NONE)
+		filter_bound(extender, &question, bound_for, answer);
 	else if (!question.seen && !unseen_add(extender, question.uid))
 		extender_write_filter_error(
 			answer, STR("gpuqos has not seen this pod yet, nor many others: its watch "

@@ -61,6 +61,14 @@ int question_read(struct extender *extender, struct str body, struct question *r
 /* Brings prices and sums up to date before a pod of @namespace is judged. */
 void question_refresh(struct extender *extender, uint32_t namespace);
 
+/*
+ * Where an earlier Binding may have taken a pod, of which nobody knows yet: until that is known it
+ * may go nowhere else. TABLE_NONE: it is free.
+ */
+uint32_t question_bound_for(const struct extender *extender, uint32_t pod);
+/* Why it may not go elsewhere. */
+void question_describe_bound(const struct extender *extender, uint32_t node, struct buf *why);
+
 void verb_filter(struct extender *extender, struct str body, struct buf *answer);
 /* INVALID, LIMIT: there is no answer. */
 int verb_prioritize(struct extender *extender, struct str body, struct buf *answer,

@@ -47,3 +47,20 @@ int question_read(struct extender *extender, struct str body, struct question *r
 	*ret_question = question;
 	return 0;
 }
+
+/* To a node that is gone it may have been bound likewise, and then the API server refuses. */
+uint32_t question_bound_for(const struct extender *extender, uint32_t pod)
+{
+	const struct cluster *cluster = extender->options.cluster;
+	uint32_t node = pod == TABLE_NONE ? TABLE_NONE : cluster_pod_node(cluster, pod);
+
+	return node != TABLE_NONE && cluster_node_exists(cluster, node) ? node : TABLE_NONE;
+}
+
+void question_describe_bound(const struct extender *extender, uint32_t node, struct buf *why)
+{
+	struct str name = cluster_node_name(extender->options.cluster, node);
+
+	buf_printf(why, "gpuqos: an earlier binding of the pod to node %.*s may still come true",
+		   STR_ARGS(name));
+}

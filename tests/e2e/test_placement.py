@@ -2,9 +2,14 @@
 (hack/cluster/kubelet-devices), whose report is the judge.
 """
 
+import functools
+import http.client
 import json
+import os
 import random
 import secrets
+import signal
+import ssl
 import types
 
 import pytest
@@ -20,6 +25,18 @@ SEED = 7
 TOPOLOGY = "gpuqos.io/topology"
 
 
+def ask(port, certs, verb, body):
+    """The extender's answer, as kube-scheduler would get it."""
+    tls = ssl.create_default_context(cafile=certs / "ca.crt")
+    tls.load_cert_chain(certs / "client.crt", certs / "client.key")
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=20, context=tls)
+    try:
+        connection.request("POST", f"/{verb}", json.dumps(body), {"Content-Type": "application/json"})
+        return json.loads(connection.getresponse().read())
+    finally:
+        connection.close()
+
+
 @pytest.fixture(scope="module")
 def placed(tmp_path_factory):
     """A cluster whose GPU pods go through our scheduler and extender."""
@@ -33,7 +50,8 @@ def placed(tmp_path_factory):
             f"--extender-tls-cert-file={certs}/server.crt", f"--extender-tls-private-key-file={certs}/server.key",
             f"--extender-client-ca-file={certs}/ca.crt").start()
         scheduler = lib.Scheduler(cluster, folder / "scheduler", extender=f"https://127.0.0.1:{port}", certs=certs).start()
-        yield types.SimpleNamespace(cluster=cluster, controller=controller, scheduler=scheduler, kubelets=Kubelets(cluster))
+        yield types.SimpleNamespace(cluster=cluster, controller=controller, scheduler=scheduler, kubelets=Kubelets(cluster),
+                                    ask=functools.partial(ask, port, certs))
         scheduler.stop()
         assert controller.stop(30)[0] == 0, controller.log()[-4000:]
 
@@ -125,3 +143,48 @@ def test_a_refusal_names_the_reason(placed):
         return notes or NotYet(events)
     [note] = wait_for(told, "an Event names the reason")
     assert note.startswith("0 of 1 nodes fit: 1: free cards lie in more than one NUMA node"), note
+
+
+class StoppedServer:
+    """The API server stands still, with what was sent to it."""
+
+    def __init__(self, cluster):
+        self.pid = int((cluster.directory / "pids" / "kube-apiserver").read_text().split()[0])
+
+    def __enter__(self):
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGCONT)
+
+
+def test_a_binding_without_an_answer_holds_its_node(placed):
+    """It may have been made: the pod goes nowhere else, and its cards are nobody's, until that is known."""
+    kind = f"lost-{RUN}"
+    add_nodes(placed, kind, "none", count=2)
+    here, there = f"{kind}-0", f"{kind}-1"
+    namespace, _ = namespace_with(placed, policy="None")
+    pods = {}
+    for name in ("lost", "next"):
+        item = gpu_pod(name, 8, 1, kind)
+        item["spec"]["schedulerName"] = "nobody"
+        pods[name] = placed.cluster.api("POST", namespace.pods, item).ok()
+
+    def filtered(name, *nodes):
+        return placed.ask("filter", {"Pod": pods[name], "NodeNames": nodes})
+
+    def bind(name, node):
+        meta = pods[name]["metadata"]
+        return placed.ask("bind", {"PodName": name, "PodNamespace": namespace.name, "PodUID": meta["uid"], "Node": node})["Error"]
+
+    wait_for(lambda: filtered("lost", here, there)["NodeNames"] == [here, there] or NotYet(filtered("lost", here, there)), "both fit")
+    with StoppedServer(placed.cluster):
+        assert "no complete answer in time" in bind("lost", here)
+        may_be_there = f"gpuqos: an earlier binding of the pod to node {here} may still come true"
+        assert bind("lost", there) == may_be_there
+        assert filtered("lost", here, there)["NodeNames"] == [here]
+        assert filtered("lost", there)["Error"] == may_be_there
+        assert filtered("next", here, there)["NodeNames"] == [there]
+    bind("lost", here)  # made now, or refused since it was made before
+    assert placed.cluster.get(f"{namespace.pods}/lost")["spec"]["nodeName"] == here
+    assert filtered("next", here, there)["NodeNames"] == [there]
