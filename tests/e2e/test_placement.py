@@ -16,8 +16,9 @@ import pytest
 import scheduler as lib
 from cluster import Cluster, NotYet, wait_for
 from controller import Controller, free_port, install
-from gpus import GPU, Namespace
-from kubelets import Kubelets, admitted, machine, rejected, sold_twice, spanning
+from gpus import Namespace
+from kubelets import Kubelets, admitted, rejected, sold_twice, spanning
+from placement import gpu_pod, layout, refusal
 from tenants import Tenant
 
 RUN = secrets.token_hex(2)
@@ -56,14 +57,6 @@ def placed(tmp_path_factory):
         assert controller.stop(30)[0] == 0, controller.log()[-4000:]
 
 
-def layout(policy, prefix):
-    """As an agent would publish it, with the memory of the cards."""
-    made = machine(policy, prefix=prefix)
-    for card in made["gpus"]:
-        card["memory"] = "81559Mi"
-    return made | {"writer": "test"}
-
-
 def add_nodes(placed, kind, policy, count=4, published=True):
     for i in range(count):
         made = layout(policy, f"GPU-{kind}-{i}")
@@ -77,19 +70,6 @@ def namespace_with(placed, **topology):
     tenant = Tenant.make(placed.cluster, namespace, topology=topology)
     namespace.put_quota("100Ti")
     return namespace, tenant
-
-
-def gpu_pod(name, gpus, cpu, kind):
-    amounts = {"cpu": str(cpu), "memory": "1Gi", GPU: str(gpus)}
-    return {"metadata": {"name": name}, "spec": {
-        "schedulerName": lib.NAME, "nodeSelector": {"kind": kind}, "terminationGracePeriodSeconds": 0,
-        "containers": [{"name": "main", "image": "x", "resources": {"requests": amounts, "limits": amounts}}]}}
-
-
-def refusal(pod):
-    """Why it has no place, once kube-scheduler has said so."""
-    return next((c.get("message") or "" for c in pod["status"].get("conditions", [])
-                 if c["type"] == "PodScheduled" and c["status"] == "False"), None)
 
 
 def settle(namespace, prefix, count):
@@ -107,7 +87,7 @@ def race(placed, namespace, kind, rounds=3):
     dice = random.Random(SEED)
     for turn in range(rounds):
         sizes = [dice.choice((1, 2, 2)) if turn else 1 for _ in range(32)]
-        made = [gpu_pod(f"{kind}-{turn}-{i}", size, 4 * size, kind) for i, size in enumerate(sizes)]
+        made = [gpu_pod(f"{kind}-{turn}-{i}", size, 4 * size, {"kind": kind}) for i, size in enumerate(sizes)]
         for response in placed.cluster.create_many(namespace.pods, made):
             response.ok()
         pods = settle(namespace, f"{kind}-{turn}-", len(made))
@@ -133,7 +113,7 @@ def test_a_refusal_names_the_reason(placed):
     kind = f"why-{RUN}"
     add_nodes(placed, kind, "none", count=1)
     namespace, _ = namespace_with(placed, policy="Required", scope="NUMA")
-    placed.cluster.api("POST", namespace.pods, gpu_pod("pair", 2, 8, kind)).ok()
+    placed.cluster.api("POST", namespace.pods, gpu_pod("pair", 2, 8, {"kind": kind})).ok()
     pod = settle(namespace, "pair", 1)["pair"]
     assert "set its topologyManagerPolicy to single-numa-node" in refusal(pod)
 

@@ -11,6 +11,7 @@ lacks it lacks here too. The cluster has config/default already.
 """
 
 import http.client
+import json
 import pathlib
 import re
 import signal
@@ -138,3 +139,20 @@ class Scheduler:
         if self.alive:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout)
+
+
+def ask(port, certs, path, body, certificate="client"):
+    """(status, decoded answer or text) of an extender at 127.0.0.1; 0 and why where there was none."""
+    tls = ssl.create_default_context(cafile=certs / "ca.crt")
+    if certificate:
+        tls.load_cert_chain(certs / f"{certificate}.crt", certs / f"{certificate}.key")
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=10, context=tls)
+    try:
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        return answer.status, json.loads(text) if answer.status == 200 else text
+    except OSError as error:
+        return 0, str(error)
+    finally:
+        connection.close()
