@@ -161,6 +161,19 @@ static bool assume(struct extender *extender, const struct extender_bind_args *a
 	return true;
 }
 
+/* Else nobody knows yet which tenant's ceiling holds there. */
+static bool namespace_is_seen(const struct extender *extender, struct str name)
+{
+	const struct cluster *cluster = extender->options.cluster;
+	uint32_t namespace = cluster_namespace_find(cluster, name);
+	struct namespace_view view;
+
+	if (namespace == TABLE_NONE)
+		return false;
+	cluster_namespace_view(cluster, namespace, &view);
+	return view.exists;
+}
+
 /*
  * A pod that no watch has shown asks for no GPU, unless filter was asked about it; or it is gone,
  * and then the API server says so.
@@ -179,6 +192,11 @@ static bool may_bind(struct extender *extender, const struct extender_bind_args 
 	}
 	if (pod == TABLE_NONE)
 		return true;
+	if (!namespace_is_seen(extender, args->pod_namespace)) {
+		buf_add_cstr(why, "gpuqos has not seen this pod's namespace yet, and will in a "
+				  "moment");
+		return false;
+	}
 	soft_end(extender, hash);
 	return assume(extender, args, pod, ret_again, why);
 }
