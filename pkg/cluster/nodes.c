@@ -33,6 +33,7 @@ uint32_t node_get(struct cluster *cluster, struct str name)
 	record->published = record->state = record->told = LAYOUT_IS_ABSENT;
 	record->agent_lives = agent_lives_on(cluster, name);
 	name_insert(cluster, CLUSTER_NODES, node);
+	cluster->nodes_changed++;
 	return node;
 }
 
@@ -47,6 +48,7 @@ void node_release(struct cluster *cluster, uint32_t node)
 	name_remove(cluster, CLUSTER_NODES, node);
 	intern_unref(cluster->intern, record->name);
 	table_remove(&cluster->nodes, node);
+	cluster->nodes_changed++;
 }
 
 /* --- offers */

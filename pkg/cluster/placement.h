@@ -61,6 +61,12 @@ struct cluster_room {
 
 struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node);
 bool cluster_node_exists(const struct cluster *cluster, uint32_t node);
+/*
+ * For who asks about many nodes, before each: has the processor fetch what is read of those that
+ * come a little later. @nodes: the one that is next, and the @n - 1 after it; any may be
+ * TABLE_NONE.
+ */
+void cluster_node_ahead(const struct cluster *cluster, const uint32_t *nodes, size_t n);
 bool cluster_node_offers(const struct cluster *cluster, uint32_t node); /* any GPU */
 /* Why its layout is not known, a sentence; empty where that is all there is to say. */
 struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node);

@@ -270,6 +270,7 @@ struct cluster {
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
 	struct map tenants_by_name, layouts_by_shape;
 	uint64_t layouts_made;
+	uint64_t nodes_changed; /* how often a handle became a node's, or ceased to be */
 	struct selector_index selectors;
 	bool selectors_stale; /* tenants changed since namespaces were given to them */
 

@@ -48,9 +48,8 @@ static uint16_t reason_of(struct extender *extender, struct verdicts *v, struct 
 	return (uint16_t)(i + 1);
 }
 
-static uint16_t judge(struct extender *extender, struct verdicts *v, struct str name)
+static uint16_t judge(struct extender *extender, struct verdicts *v, uint32_t node)
 {
-	uint32_t node = cluster_node_find(extender->options.cluster, name);
 	struct place_answer answer = {PLACE_NO_NODE, 0};
 
 	if (node != TABLE_NONE)
@@ -110,14 +109,18 @@ static void filter(struct extender *extender, const struct question *question, s
 {
 	size_t n = question->args.n_names;
 	uint16_t *verdicts = arena_alloc(&extender->arena, (n + 1) * sizeof(*verdicts));
+	uint32_t *nodes = arena_alloc(&extender->arena, (n + 1) * sizeof(*nodes));
 	struct verdicts v = {.n = 0};
 
-	if (!verdicts) {
+	if (!verdicts || !nodes) {
 		extender_write_filter_error(answer, STR("gpuqos: too many nodes in one call"));
 		return;
 	}
-	for (size_t i = 0; i < n; i++)
-		verdicts[i] = judge(extender, &v, question->args.names[i]);
+	names_find(extender, question->args.names, n, nodes);
+	for (size_t i = 0; i < n; i++) {
+		cluster_node_ahead(extender->options.cluster, &nodes[i], n - i);
+		verdicts[i] = judge(extender, &v, nodes[i]);
+	}
 	if (v.fitting == 0 && n > 0)
 		refuse_all(extender, question, &v);
 	extender_write_filter(answer, &(struct extender_filter){

@@ -28,6 +28,27 @@ struct unseen {
 	int64_t until_us;
 };
 
+/*
+ * Nodes by the hashes of their names, since every call names every node: a hash of 64 bits, with a
+ * key that nobody else knows, stands for the name itself.
+ */
+#define EXTENDER_NAMES_WAYS 4
+#define EXTENDER_NAMES_SETS (LIMIT_EXTENDER_NAMES / EXTENDER_NAMES_WAYS)
+
+struct names {
+	uint64_t changed; /* cluster_nodes_changed() when they were found */
+	struct known_name {
+		uint64_t hash;
+		uint32_t node;
+		bool known;
+	} known[EXTENDER_NAMES_SETS][EXTENDER_NAMES_WAYS];
+};
+
+/* Nodes that other pods are about to be bound to, by handle: open addressing, at most half full. */
+struct soft_set {
+	uint32_t nodes[2 * EXTENDER_SOFT_MOST]; /* TABLE_NONE: free */
+};
+
 struct binding; /* bind.c: under way */
 
 struct extender {
@@ -38,6 +59,7 @@ struct extender {
 	struct arena arena;       /* of one call */
 	struct place_memory memory;
 	struct place place;
+	struct names names;
 	struct soft soft[EXTENDER_SOFT_MOST];
 	struct unseen unseen[EXTENDER_UNSEEN];
 	size_t next_soft, next_unseen;
@@ -84,8 +106,12 @@ void bindings_abandon(struct extender *extender);
 bool unseen_add(struct extender *extender, uint64_t pod);
 bool unseen_has(const struct extender *extender, uint64_t pod);
 
+/* names.c: the nodes of all names, TABLE_NONE for those that are not known. */
+void names_find(struct extender *extender, const struct str *names, size_t n, uint32_t *ret_nodes);
+
 /* soft.c: other pods that are about to be bound to a node. */
-bool soft_is_taken(const struct extender *extender, uint64_t pod, uint32_t node);
+void soft_set_make(const struct extender *extender, uint64_t pod, struct soft_set *ret_set);
+bool soft_set_has(const struct soft_set *set, uint32_t node);
 void soft_take(struct extender *extender, uint64_t pod, uint32_t node);
 void soft_end(struct extender *extender, uint64_t pod);
 

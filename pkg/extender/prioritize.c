@@ -12,15 +12,21 @@
 
 #define SCORE_BEST 10
 
-static int64_t total_of(struct extender *extender, const struct question *question, struct str name)
+/* Of each name. */
+struct ranking {
+	uint32_t *nodes;
+	int64_t *totals;
+	uint8_t *scores;
+};
+
+static int64_t total_of(struct extender *extender, const struct soft_set *taken, uint32_t node)
 {
-	uint32_t node = cluster_node_find(extender->options.cluster, name);
 	int64_t total;
 
 	if (node == TABLE_NONE)
 		return -PLACE_TERM_MOST;
 	total = place_score(&extender->place, node).total;
-	return soft_is_taken(extender, question->uid, node) ? total - PLACE_TERM_MOST : total;
+	return soft_set_has(taken, node) ? total - PLACE_TERM_MOST : total;
 }
 
 static uint8_t share(int64_t total, int64_t least, int64_t most)
@@ -30,33 +36,38 @@ static uint8_t share(int64_t total, int64_t least, int64_t most)
 	return (uint8_t)((total - least) * (SCORE_BEST - 1) / (most - least));
 }
 
-static void prioritize(struct extender *extender, const struct question *question, int64_t *totals,
-		       uint8_t *scores)
+static void prioritize(struct extender *extender, const struct question *question,
+		       const struct ranking *ranking)
 {
 	const struct extender_args *args = &question->args;
+	int64_t *totals = ranking->totals;
+	struct soft_set taken;
 	int64_t least = INT64_MAX, most = INT64_MIN;
 	size_t best = 0;
 
+	soft_set_make(extender, question->uid, &taken);
+	names_find(extender, args->names, args->n_names, ranking->nodes);
 	for (size_t i = 0; i < args->n_names; i++) {
-		totals[i] = total_of(extender, question, args->names[i]);
+		cluster_node_ahead(extender->options.cluster, &ranking->nodes[i],
+				   args->n_names - i);
+		totals[i] = total_of(extender, &taken, ranking->nodes[i]);
 		least = MIN(least, totals[i]);
 		if (totals[i] > most)
 			best = i;
 		most = MAX(most, totals[i]);
 	}
 	for (size_t i = 0; i < args->n_names; i++)
-		scores[i] = share(totals[i], least, most);
+		ranking->scores[i] = share(totals[i], least, most);
 	if (args->n_names > 0)
-		soft_take(extender, question->uid,
-			  cluster_node_find(extender->options.cluster, args->names[best]));
+		soft_take(extender, question->uid, ranking->nodes[best]);
 }
 
 int verb_prioritize(struct extender *extender, struct str body, struct buf *answer,
 		    struct error *err)
 {
 	struct question question;
-	int64_t *totals;
-	uint8_t *scores;
+	struct ranking ranking;
+	size_t n;
 
 	if (question_read(extender, body, &question, err) < 0)
 		return -1;
@@ -64,12 +75,14 @@ int verb_prioritize(struct extender *extender, struct str body, struct buf *answ
 		extender_write_scores(answer, NULL, NULL, 0);
 		return 0;
 	}
-	totals = arena_alloc(&extender->arena, (question.args.n_names + 1) * sizeof(*totals));
-	scores = arena_alloc(&extender->arena, question.args.n_names + 1);
-	if (!totals || !scores)
+	n = question.args.n_names;
+	ranking.nodes = arena_alloc(&extender->arena, (n + 1) * sizeof(*ranking.nodes));
+	ranking.totals = arena_alloc(&extender->arena, (n + 1) * sizeof(*ranking.totals));
+	ranking.scores = arena_alloc(&extender->arena, n + 1);
+	if (!ranking.nodes || !ranking.totals || !ranking.scores)
 		return error_set(err, ERROR_LIMIT, "too many nodes in one call");
-	prioritize(extender, &question, totals, scores);
-	extender_write_scores(answer, question.args.names, scores, question.args.n_names);
+	prioritize(extender, &question, &ranking);
+	extender_write_scores(answer, question.args.names, ranking.scores, n);
 	return 0;
 }
 

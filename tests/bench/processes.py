@@ -5,8 +5,11 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
+import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -177,6 +180,47 @@ class Replay(Process):
         said = super().stop()
         shutil.rmtree(self.folder, ignore_errors=True)
         return said
+
+
+class CallClient:
+    """Calls an extender's filter and prioritize in turn over one connection, the next once the last is answered; it
+    does little more than that, so that the server's cost is what shows."""
+
+    def __init__(self, port, certs):
+        context = ssl.create_default_context(cafile=certs / "ca.crt")
+        context.load_cert_chain(certs / "client.crt", certs / "client.key")
+        plain = socket.create_connection(("127.0.0.1", port), 10)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connection = context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+    def call(self, verb, body):
+        head = f"POST /{verb} HTTP/1.1\r\nHost: extender\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        self.connection.sendall(head.encode() + body)
+        seen = b""
+        while b"\r\n\r\n" not in seen:
+            seen += self.receive()
+        head, _, body = seen.partition(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise NotMeasured(f"the extender says {seen[:200]}")
+        left = int(re.search(rb"(?i)content-length: (\d+)", head)[1]) - len(body)
+        while left > 0:
+            left -= len(self.receive())
+
+    def receive(self):
+        data = self.connection.recv(1 << 16)
+        if not data:
+            raise NotMeasured("the extender closed the connection")
+        return data
+
+    def calls(self, bodies, count):
+        for number in range(count):
+            self.call(("filter", "prioritize")[number % 2], bodies[number // 2 % len(bodies)])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
 
 
 def count_instructions(*command):

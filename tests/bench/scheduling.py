@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""What our extender adds to kube-scheduler's decision: the same pods with GPUs are placed on the same kwok nodes
+with published layouts, by the kube-scheduler of config/scheduler without its extender and then with it. Every node
+is looked at and scored in both.
+
+    tests/bench/scheduling.py [NODES [PODS]]
+
+prints {"without": {...}, "with": {...}}, of each p50 and mean of scheduler_scheduling_algorithm_duration_seconds in
+ms, as kube-scheduler itself measures. Its histogram is coarse: p50 lies between two bounds a factor of two apart, in
+proportion, as Prometheus would say.
+"""
+
+import json
+import pathlib
+import random
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import scheduler as lib
+from cluster import MERGE, Cluster, NotYet, wait_for
+from controller import Controller, free_port, install
+from gpus import GPU, Namespace
+from kubelets import machine
+from tenants import Tenant
+
+DURATION = "scheduler_scheduling_algorithm_duration_seconds"
+NODES = "/api/v1/nodes"
+SIZES = (1, 1, 2, 4)  # cards of a pod
+
+
+def buckets(metrics):
+    """{upper bound: count}, and sum and count of all."""
+    bounds = {float(dict(labels)["le"]): value for (name, labels), value in metrics.items() if name == f"{DURATION}_bucket"}
+    total = [sum(v for (name, _), v in metrics.items() if name == f"{DURATION}_{what}") for what in ("sum", "count")]
+    return bounds, *total
+
+
+def summary(metrics):
+    bounds, total, count = buckets(metrics)
+    below = lower = 0
+    for upper in sorted(bounds):
+        if bounds[upper] >= count / 2:
+            break
+        below, lower = bounds[upper], upper
+    p50 = lower + (upper - lower) * (count / 2 - below) / (bounds[upper] - below)
+    return {"p50": 1e3 * p50, "mean": 1e3 * total / count, "count": int(count)}
+
+
+def publish_layouts(cluster, nodes):
+    """Each node's layout, as its agent would publish it."""
+    for number in range(nodes):
+        made = machine("none", gpus=8, cpus=64, prefix=f"GPU-{number}")
+        for card in made["gpus"]:
+            card["memory"] = "81559Mi"
+        yield {"apiVersion": "v1", "kind": "Node", "metadata": {
+            "name": f"gpu-{number:04}", "labels": {"type": "kwok", "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3",
+                                                   "nvidia.com/gpu.memory": "81559"},
+            "annotations": {"kwok.x-k8s.io/node": "fake", "gpuqos.io/topology": json.dumps(made | {"writer": "bench"})}},
+            "status": {what: {"cpu": "128", "memory": "1Ti", "pods": "110", GPU: "8"} for what in ("capacity", "allocatable")}}
+
+
+def add_nodes(cluster, nodes):
+    for response in cluster.create_many(NODES, publish_layouts(cluster, nodes), threads=8):
+        response.ok()
+
+    def ready():
+        items = cluster.get(NODES)["items"]
+        bad = [n["metadata"]["name"] for n in items if not any(
+            c["type"] == "Ready" and c["status"] == "True" for c in n["status"].get("conditions", [])) or n["spec"].get("taints")]
+        return len(items) == nodes and not bad or NotYet((len(items), len(bad)))
+    wait_for(ready, f"{nodes} nodes are ready", timeout=300)
+
+
+def gpu_pods(count):
+    dice = random.Random(1)
+    for number in range(count):
+        cards = dice.choice(SIZES)
+        amounts = {"cpu": str(4 * cards), "memory": "4Gi", GPU: str(cards)}
+        yield {"metadata": {"name": f"pod-{number}"}, "spec": {
+            "schedulerName": lib.NAME, "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "main", "image": "x", "resources": {"requests": amounts, "limits": amounts}}]}}
+
+
+def play(namespace, scheduler, count):
+    """All pods are there, then kube-scheduler starts; what it says once they all have a place."""
+    cluster = namespace.cluster
+    for response in cluster.create_many(namespace.pods, gpu_pods(count), threads=8):
+        response.ok()
+    scheduler.start()
+
+    def placed():
+        metrics = scheduler.metrics()
+        done = sum(v for (name, labels), v in metrics.items()
+                   if name == "scheduler_schedule_attempts_total" and dict(labels)["result"] == "scheduled")
+        return done >= count or NotYet(done)
+    wait_for(placed, f"{count} pods have a place", timeout=600)
+    seen = summary(scheduler.metrics())
+    scheduler.stop()
+    cluster.api("DELETE", namespace.pods + "?gracePeriodSeconds=0").ok()
+    wait_for(lambda: not cluster.get(namespace.pods)["items"], "the pods are gone", timeout=300)
+    return seen
+
+
+def main():
+    nodes = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    pods = int(sys.argv[2]) if len(sys.argv) > 2 else 5000
+    with Cluster.start("--without", "scheduler", "--audit", "none", "--client-qps", "2000") as cluster, \
+            tempfile.TemporaryDirectory(prefix="gpuqos-bench-") as folder:
+        install(cluster)
+        folder = pathlib.Path(folder)
+        certs = lib.make_certificates(folder / "certs")
+        port = free_port()
+        controller = Controller(
+            cluster, folder / "controller", f"--extender-address=127.0.0.1:{port}",
+            f"--extender-tls-cert-file={certs}/server.crt", f"--extender-tls-private-key-file={certs}/server.key",
+            f"--extender-client-ca-file={certs}/ca.crt").start()
+        add_nodes(cluster, nodes)
+        namespace = Namespace.make(cluster)
+        Tenant.make(cluster, namespace, topology={"policy": "Preferred", "scope": "NUMA"})
+        namespace.put_quota("1000Ti")
+        wait_for(lambda: cluster.get(f"/api/v1/namespaces/{namespace.name}/resourcequotas")["items"], "there is a quota")
+        seen = {"without": play(namespace, lib.Scheduler(cluster, folder / "alone"), pods),
+                "with": play(namespace, lib.Scheduler(cluster, folder / "both", f"https://127.0.0.1:{port}", certs), pods)}
+        print({k: v for k, v in controller.metrics().items() if "extender_call_seconds" in k[0]}, file=sys.stderr)
+        controller.stop(30)
+    print(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main()
