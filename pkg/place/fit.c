@@ -295,7 +295,8 @@ void place_describe(const struct place *place, struct place_answer found, struct
 		return;
 	case PLACE_MAY_REJECT:
 		buf_add_cstr(buf, "kubelet's topology manager may reject the pod: it is not known "
-				  "which cards the pods that came before it have");
+				  "which cards and CPUs the pods that came before it have, or "
+				  "which NUMA node the cards lie in");
 		return;
 	case PLACE_UNCERTAIN:
 		topo_verdict_describe((enum topo_verdict)found.detail, place->topology.scope, buf);

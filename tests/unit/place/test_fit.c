@@ -242,7 +242,8 @@ static void seen_cards_are_left_out(void **state)
 	/* kubelet may have taken two from one node and one from the other */
 	assert_answer(s, "four", "n",
 		      "kubelet's topology manager may reject the pod: it is not known which cards "
-		      "the pods that came before it have");
+		      "and CPUs the pods that came before it have, or which NUMA node the cards "
+		      "lie in");
 	add_pod(s, &(struct pod){"held",
 				 3,
 				 "n",
