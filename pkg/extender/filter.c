@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes fit, and where none does, why: told once for each pod and reason. */
+/* Which nodes fit, and where none does, why: told once for each pod and set of reasons. */
 #include "cluster/read.h"
 #include "extender/internal.h"
 
@@ -70,10 +70,23 @@ static void write_refusal(const struct verdicts *v, size_t n_names, struct buf *
 			   STR_ARGS(v->reasons[i].text));
 }
 
-static void tell(struct extender *extender, const struct question *question, struct str note)
+/* The verdicts that some node had, each a bit. How many nodes had them changes all the time. */
+static uint32_t verdicts_met(const struct verdicts *v)
+{
+	uint32_t met = 0;
+
+	for (size_t i = 0; i < v->n; i++)
+		met |= UINT32_C(1) << v->answers[i].verdict;
+	return met;
+}
+
+_Static_assert(PLACE_VERDICT_COUNT <= 32, "verdicts are bits of a word");
+
+static void tell(struct extender *extender, const struct question *question, uint32_t met,
+		 struct str note)
 {
 	const struct extender_options *options = &extender->options;
-	uint64_t hash = hash_bytes(&options->hash_key, note.data, note.len) ^ question->uid;
+	uint64_t hash = hash_u64_pair(&options->hash_key, question->uid, met);
 	uint64_t *told = &extender->told[question->uid % EXTENDER_TOLD];
 
 	if (*told == hash)
@@ -94,13 +107,15 @@ static void refuse_all(struct extender *extender, const struct question *questio
 		       const struct verdicts *v)
 {
 	struct buf note CLEANUP(buf_clear);
+	uint32_t met = verdicts_met(v);
 
 	buf_init(&note, 2 * LIMIT_EVENT_NOTE);
 	write_refusal(v, question->args.n_names, &note);
-	tell(extender, question, buf_str(&note));
-	for (size_t i = 0; i < v->n; i++)
-		metric_add(extender->refusals,
-			   (const char *[]){place_reason(v->answers[i].verdict)}, 1);
+	tell(extender, question, met, buf_str(&note));
+	for (unsigned int i = 0; i < PLACE_VERDICT_COUNT; i++)
+		if (met >> i & 1)
+			metric_add(extender->refusals,
+				   (const char *[]){place_reason((enum place_verdict)i)}, 1);
 }
 
 /* --- the verb */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which nodes are better. kube-scheduler takes whole numbers from 0 to 10, and adds what its own
- * plugins say: the best node alone gets 10, the others a share of 9, so that no rounding makes an
- * equal of it.
+ * plugins say: the best gets 10, and so does who is exactly as good; the others get a share of 9,
+ * so that no rounding makes an equal of it.
  */
 #include "api/pack.h"
 #include "base/macros.h"
