@@ -146,7 +146,7 @@ def test_a_binding_without_an_answer_holds_its_node(placed):
     namespace, _ = namespace_with(placed, policy="None")
     pods = {}
     for name in ("lost", "next"):
-        item = gpu_pod(name, 8, 1, kind)
+        item = gpu_pod(name, 8, 1, {"kind": kind})
         item["spec"]["schedulerName"] = "nobody"
         pods[name] = placed.cluster.api("POST", namespace.pods, item).ok()
 

@@ -2,6 +2,7 @@
 own, nodes of several shapes with kubelet's own managers. tests/lib/placement.py has the independent checker.
 """
 
+import concurrent.futures
 import json
 import random
 import secrets
@@ -194,8 +195,9 @@ def is_passing(pod):
 class Flow:
     """Pods in a stream: some finish, some are deleted, what the quota refuses is tried again."""
 
-    def __init__(self, teams, dice, count, make=random_pod):
+    def __init__(self, teams, dice, count, make=random_pod, deletes=True):
         self.teams, self.dice, self.refused, self.deleted, self.why = teams, dice, 0, 0, None
+        self.deletes = deletes
         self.queue = [(team, make(dice, i)) for i, team in enumerate(dice.choices(teams, k=count))]
 
     def play(self, at_half=None):
@@ -232,6 +234,8 @@ class Flow:
 
     def _delete_some(self, team, keep=3):
         """Keeps a few of those that would stay, waiting or running."""
+        if not self.deletes:
+            return
         staying = [p["metadata"]["name"] for p in team.namespace.list_pods() if not is_over(p) and not is_passing(p)]
         for name in self.dice.sample(sorted(staying), max(0, len(staying) - keep)):
             team.namespace.delete_pod(name)
@@ -250,3 +254,115 @@ def test_random_pods(placed, tell):
     assert admitted(pods)
     tell(f"{PODS} pods, {flow.refused} times refused by quota, {flow.deleted} deleted: {len(admitted(pods))} admitted, "
          f"{len(rejected(pods))} of other policies rejected, {len(waiting)} wait at the end")
+
+
+# --- a leader that goes
+
+def short_pod(dice, number):
+    """It ends by itself a little after it has begun."""
+    gpus = dice.choice((1, 1, 2, 4))
+    return gpu_pod(f"p-{number}", gpus, 2 * gpus, {}, ends=True)
+
+
+def status_of(placed, name, verb="filter"):
+    return lib.ask(placed.pair.ports[name], placed.certs, f"/{verb}", {})[0]
+
+
+def burst(placed, harm):
+    """Pods in a burst; in its middle harm(leader, other) is done. All of them run and end, each once."""
+    teams = [Team(placed.cluster, cards, policy) for cards, policy in ((100, "Required"), (12, "None"))]
+    leader, other = placed.pair.leader()
+    assert [status_of(placed, other, verb) for verb in ("filter", "prioritize", "preempt", "bind")] == [503] * 4
+    flow = Flow(teams, random.Random(SEED), BURST, short_pod, deletes=False)
+    with Verdict(placed, teams) as verdict:
+        flow.play(lambda: harm(leader, other))
+
+        def ended():
+            for team in teams:
+                finish(team.namespace)
+            pods = [p for t in teams for p in t.namespace.list_pods()]
+            going = [(p["metadata"]["name"], p["spec"].get("nodeName"), refusal(p)) for p in pods if not is_over(p)]
+            return len(pods) == BURST and not going or NotYet((len(pods), len(going), going[:3]))
+        wait_for(ended, "all pods of the burst have ended", 120)
+        pods = verdict.check()
+    assert len(admitted(pods)) + len(rejected(pods)) == BURST
+    return leader, other
+
+
+def test_a_leader_that_dies_in_a_burst(placed):
+    leader, other = burst(placed, lambda leader, _: placed.pair.replicas[leader].kill())
+    wait_for(lambda: status_of(placed, other) == 200, "the standby answers")
+    placed.pair.replicas[leader].start()
+    assert status_of(placed, leader) == 503
+
+
+def test_a_leader_that_stands_still_in_a_burst_and_goes_on(placed):
+    def stop_and_go(leader, other):
+        placed.pair.replicas[leader].signal(signal.SIGSTOP)
+        wait_for(lambda: status_of(placed, other) == 200, "the standby answers", 60)
+        placed.pair.replicas[leader].signal(signal.SIGCONT)
+        assert status_of(placed, leader) == 503
+    leader, other = burst(placed, stop_and_go)
+    assert placed.pair.leader() == (other, leader)
+
+
+# --- bind, by itself
+
+def bind(placed, port, pod, node):
+    """The error of the answer, empty where the pod was bound."""
+    meta = pod["metadata"]
+    body = {"PodName": meta["name"], "PodNamespace": meta["namespace"], "PodUID": meta["uid"], "Node": node}
+
+    def answered():
+        status, answer = lib.ask(port, placed.certs, "/bind", body)
+        assert status == 200, answer
+        error = answer.get("Error") or ""
+        return NotYet(error) if "not seen this pod yet" in error else [error]
+    return wait_for(answered, f"bind knows {meta['name']}")[0]
+
+
+def waiting_pods(placed, team, count, node):
+    """Pods of one card whom no scheduler takes, of whom the extender has been asked once."""
+    made = [gpu_pod(f"b-{i}", 1, 1, {}) for i in range(count)]
+    for pod in made:
+        pod["spec"]["schedulerName"] = "nobody"
+    pods = [a.ok() for a in placed.cluster.create_many(team.namespace.pods, made)]
+    # bind refuses a pod that filter was asked about and no watch has shown; kube-scheduler asks filter first, too.
+    port = placed.pair.ports[placed.pair.leader()[0]]
+    for pod in pods:
+        lib.ask(port, placed.certs, "/filter", {"Pod": pod, "NodeNames": [node]})
+    return pods
+
+
+def bind_all(placed, pods, node):
+    """The error of each, when all are to be bound at once."""
+    port = placed.pair.ports[placed.pair.leader()[0]]
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        return list(pool.map(lambda pod: bind(placed, port, pod, node), pods))
+
+
+def test_binds_at_once_for_the_last_of_a_quota(placed):
+    team = Team(placed.cluster, 10, "None")
+    node = f"one-0-{RUN}"
+    pods = waiting_pods(placed, team, 8, node)
+    team.namespace.patch_quota(gpuMemory=f"{3 * MEMORY[BIG]}Mi")
+    limit = 3 * MEMORY[BIG] * MIB
+    wait_for(lambda: quantity(team.namespace.quota()["status"]["effective"]) == limit, "the quota is smaller")
+    team.limit = limit
+    with Verdict(placed, [team]) as verdict:
+        errors = bind_all(placed, pods, node)
+        assert sorted(map(bool, errors)) == [False] * 3 + [True] * 5, errors
+        verdict.wait_decided(3)
+        verdict.check()
+    assert all("gpuqos: " in error for error in errors if error), errors
+
+
+def test_binds_at_once_of_two_tenants_for_the_last_cards_of_a_node(placed):
+    teams = [Team(placed.cluster, 30, "None"), Team(placed.cluster, 30, "Preferred")]
+    node = f"one-1-{RUN}"
+    pods = [pod for team in teams for pod in waiting_pods(placed, team, 7, node)]
+    with Verdict(placed, teams) as verdict:
+        errors = bind_all(placed, pods, node)
+        assert errors.count("") == 8, errors
+        verdict.wait_decided(8)
+        verdict.check()
