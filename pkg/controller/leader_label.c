@@ -2,6 +2,8 @@
 /*
  * A round: list the labelled pods of our namespace; take the label off the first that is not ours
  * and list again, until only ours may be left; then label our own pod if it was not among them.
+ * A label that an earlier process of our pod has left is taken off first: one that is already there
+ * gives the pod no new resourceVersion.
  * Each request is one step, decided from what the last one showed.
  */
 #include "controller/leader_label.h"
@@ -135,6 +137,8 @@ static void on_listed(void *context, const struct kube_answer *answer, const str
 		patch(label, label->other, false, on_unlabelled);
 	else if (!label->ours_labelled)
 		patch(label, label->pod, true, on_labelled);
+	else if (label->version == 0)
+		patch(label, label->pod, false, on_unlabelled);
 	else
 		ended(label, NULL);
 }

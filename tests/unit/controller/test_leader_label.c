@@ -65,7 +65,7 @@ static void answer_patch(struct world *w, const char *what, const char *text)
 	assert_string_equal(fake_kube_what(call), what);
 	if (!strstr(fake_kube_body(call), text))
 		fail_msg("no %s in %s", text, fake_kube_body(call));
-	fake_kube_answer(call, "{}");
+	fake_kube_answer(call, "{\"metadata\":{\"resourceVersion\":\"7\"}}");
 	fake_kube_settle(w->kube.client);
 }
 
@@ -110,11 +110,28 @@ static void one_that_has_it_looks_again_from_time_to_time(void **state)
 	struct world *w = *state;
 
 	lead(w);
-	answer_list(w, "me", NULL);
-	assert_int_equal(fake_kube_open(w->kube.client), 0);
+	answer_list(w, NULL, NULL);
+	answer_patch(w, "PATCH pods system/me", ON);
 	fake_kube_pass(&w->kube, USEC_PER_MIN);
 	answer_list(w, "me", "thief");
 	answer_patch(w, "PATCH pods system/thief", OFF);
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	answer_list(w, "me", NULL);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
+}
+
+static void a_label_left_by_an_earlier_process_is_put_anew(void **state)
+{
+	struct world *w = *state;
+
+	lead(w);
+	answer_list(w, "me", NULL);
+	answer_patch(w, "PATCH pods system/me", OFF);
+	assert_int_equal(leader_label_version(w->label), 0);
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	answer_list(w, NULL, NULL);
+	answer_patch(w, "PATCH pods system/me", ON);
+	assert_int_equal(leader_label_version(w->label), 7);
 }
 
 static void a_failure_is_tried_again(void **state)
@@ -158,7 +175,8 @@ static void a_retiring_leader_takes_it_off_and_says_so(void **state)
 	struct world *w = *state;
 
 	lead(w);
-	answer_list(w, "me", NULL);
+	answer_list(w, NULL, NULL);
+	answer_patch(w, "PATCH pods system/me", ON);
 	retire(w);
 	assert_int_equal(w->retired, 0);
 	answer_patch(w, "PATCH pods system/me", OFF);
@@ -209,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(a_new_leader_takes_it_off_others_before_it_takes_it),
 		CASE(one_that_has_it_looks_again_from_time_to_time),
+		CASE(a_label_left_by_an_earlier_process_is_put_anew),
 		CASE(a_failure_is_tried_again),
 		CASE(who_lost_the_lease_asks_and_writes_nothing),
 		CASE(a_patch_that_waits_is_refused_without_the_lease),
