@@ -366,3 +366,40 @@ def test_binds_at_once_of_two_tenants_for_the_last_cards_of_a_node(placed):
         assert errors.count("") == 8, errors
         verdict.wait_decided(8)
         verdict.check()
+
+
+# --- pods without GPUs, and a controller that is not there
+
+def test_what_a_controller_that_is_down_keeps_waiting(placed):
+    """As docs/scheduling.md says, "When something is down"."""
+    namespace = Namespace.make(placed.cluster)
+
+    def make(name, gpus=0, scheduler=lib.NAME):
+        pod = gpu_pod(name, gpus, 1, {})
+        pod["spec"]["schedulerName"] = scheduler
+        namespace.create(pod).ok()
+
+    def wait_bound(name):
+        wait_for(lambda: placed.cluster.get(f"{namespace.pods}/{name}")["spec"].get("nodeName"), f"{name} is bound", 60)
+
+    def wait_failed(name):
+        def failed():
+            pod = placed.cluster.get(f"{namespace.pods}/{name}")
+            conditions = [c["reason"] for c in pod["status"].get("conditions", []) if c["type"] == "PodScheduled"]
+            return conditions == ["SchedulerError"] and not pod["spec"].get("nodeName") or NotYet(pod["status"])
+        wait_for(failed, f"{name} waits, since nobody answers", 60)
+    make("plain-up")
+    wait_bound("plain-up")
+    for replica in placed.pair.replicas.values():
+        replica.kill()
+    make("plain-ours")
+    make("card", gpus=1)
+    make("plain", scheduler="default-scheduler")
+    wait_bound("plain")
+    wait_failed("plain-ours")
+    wait_failed("card")
+    for replica in placed.pair.replicas.values():
+        replica.start()
+    wait_bound("plain-ours")
+    wait_bound("card")
+    namespace.remove()
