@@ -16,7 +16,7 @@ import pytest
 import scheduler as lib
 from cluster import Cluster, NotYet, wait_for
 from controller import Controller, free_port, install
-from gpus import Namespace
+from gpus import SOAK, Namespace
 from kubelets import Kubelets, admitted, rejected, sold_twice, spanning
 from placement import gpu_pod, layout, refusal
 from tenants import Tenant
@@ -123,6 +123,22 @@ def test_a_refusal_names_the_reason(placed):
         return notes or NotYet(events)
     [note] = wait_for(told, "an Event names the reason")
     assert note.startswith("0 of 1 nodes fit: 1: free cards lie in more than one NUMA node"), note
+
+
+@pytest.mark.skipif(not SOAK, reason="kube-scheduler asks again after half a minute to a minute")
+def test_what_kube_scheduler_does_not_see_is_enough(placed):
+    """Nothing happens but that the tenant asks for less."""
+    kind = f"less-{RUN}"
+    add_nodes(placed, kind, "none", count=1)
+    namespace, tenant = namespace_with(placed, policy="Required", scope="NUMA")
+    placed.cluster.api("POST", namespace.pods, gpu_pod("pair", 2, 8, {"kind": kind})).ok()
+    assert "topologyManagerPolicy" in refusal(settle(namespace, "pair", 1)["pair"])
+    tenant.patch(topology={"policy": "None"})
+
+    def runs():
+        pod = placed.cluster.get(f"{namespace.pods}/pair")
+        return pod["status"]["phase"] == "Running" or NotYet(pod["status"])
+    wait_for(runs, "the pod runs", timeout=120)
 
 
 class StoppedServer:

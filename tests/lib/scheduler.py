@@ -48,6 +48,14 @@ def replaced(text, pattern, by):
     return changed
 
 
+def deployed_flags():
+    """What the Deployment gives to it beside its configuration."""
+    text = (CONFIG / "deployment.yaml").read_text()
+    flags = re.findall(r"^ +- (--(?!config=)\S+)$", text, flags=re.MULTILINE)
+    assert flags == ["--pod-max-in-unschedulable-pods-duration=30s"], flags
+    return flags
+
+
 class Scheduler:
     """It may be started again after it has ended; the log goes on.
 
@@ -89,7 +97,7 @@ class Scheduler:
         """Starts it, and waits until its caches are complete unless told not to."""
         assert not self.alive
         self.port = free_port()
-        command = [program(), "--config", self.config, "--bind-address=127.0.0.1", f"--secure-port={self.port}",
+        command = [program(), "--config", self.config, *deployed_flags(), "--bind-address=127.0.0.1", f"--secure-port={self.port}",
                    "--authentication-kubeconfig", self.kubeconfig, "--authorization-kubeconfig", self.kubeconfig,
                    "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics", f"-v={self.verbosity}"]
         with open(self.log_path, "ab") as log:
