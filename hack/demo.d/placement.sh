@@ -173,7 +173,8 @@ step_placement() {
 	publish_layouts
 	serve_extender
 	make_aligned_tenant
-	wait_until 30 pods_are "$before-relaxed" 0 && wait_until 30 pods_are "$before-strict" 0 || failed "the first load does not end"
+	wait_until 30 pods_are "$before-relaxed" 0 || failed "the first load does not end"
+	wait_until 30 pods_are "$before-strict" 0 || failed "the first load does not end"
 	play_load "$after" gpuqos-scheduler relaxed,strict
 	count_verdicts "$after" relaxed
 	((admitted + errors + others == 0)) || failed "a pod went where nothing is certain"

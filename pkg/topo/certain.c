@@ -200,26 +200,41 @@ static bool cpus_admit(const struct topo *topo, const struct topo_request *reque
 	return !may_spoil(left, n, request->pending, request->cpus_pending);
 }
 
+/* Whether kubelet looks at all of the pod's cards at once. */
+static bool aligns_together(const struct topo *topo, const struct topo_request *request)
+{
+	return topo->kubelet.pod_scope || request->most == request->count;
+}
+
+/* Whether there is a place as long as others do not get into the way. */
+static bool may_admit(const struct topo *topo, const struct topo_request *request)
+{
+	bool together = aligns_together(topo, request);
+	/* Else containers without cards may have their CPUs on other NUMA nodes. */
+	bool cpus_together = together && (topo->kubelet.pod_scope || request->cpus_together);
+
+	return hints_admit(topo, request->free, together ? request->count : request->most, 0) &&
+	       (!cpus_together || cpus_admit(topo, request, false));
+}
+
 enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_request *request)
 {
 	enum layout_policy policy = topo->kubelet.policy;
-	bool together = topo->kubelet.pod_scope || request->most == request->count;
-	/* Else containers without cards may have their CPUs on other NUMA nodes. */
-	bool cpus_together = together && (topo->kubelet.pod_scope || request->cpus_together);
 
 	if (policy == LAYOUT_POLICY_UNKNOWN)
 		return TOPO_UNKNOWN;
 	if (policy != LAYOUT_POLICY_SINGLE_NUMA && policy != LAYOUT_POLICY_RESTRICTED)
 		return TOPO_YES;
-	if (together ? hints_admit(topo, request->free, request->count, request->pending) &&
-			       cpus_admit(topo, request, true)
-		     : hints_admit_each(topo, request))
+	if (!aligns_together(topo, request)) {
+		if (hints_admit_each(topo, request))
+			return TOPO_YES;
+	} else if (hints_admit(topo, request->free, request->count, request->pending) &&
+		   cpus_admit(topo, request, true)) {
 		return TOPO_YES;
+	}
 	/* How many NUMA nodes a pod needs at least follows from cards that are not cut. */
 	if (any_without_numa(topo, request->free) ||
-	    (request->others && policy == LAYOUT_POLICY_RESTRICTED) ||
-	    (hints_admit(topo, request->free, together ? request->count : request->most, 0) &&
-	     (!cpus_together || cpus_admit(topo, request, false))))
+	    (request->others && policy == LAYOUT_POLICY_RESTRICTED) || may_admit(topo, request))
 		return TOPO_UNKNOWN;
 	return TOPO_NO;
 }

@@ -18,7 +18,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import scheduler as lib
-from cluster import MERGE, Cluster, NotYet, wait_for
+from cluster import Cluster, NotYet, wait_for
 from controller import Controller, free_port, install
 from gpus import GPU, Namespace
 from kubelets import machine
