@@ -474,17 +474,16 @@ static bool is_fresh(const struct controller *controller)
 	       (version != 0 && caches_seen_version(controller->caches, CLUSTER_PODS) >= version);
 }
 
-bool controller_may_answer(void *context)
+bool controller_may_answer(void *controller)
 {
-	const struct controller *controller = context;
+	const struct controller *c = controller;
 
-	return controller->leads && !controller->stopping && writes(controller) &&
-	       is_fresh(controller);
+	return c->leads && !c->stopping && writes(c) && is_fresh(c);
 }
 
-void controller_touched(void *context)
+void controller_touched(void *controller)
 {
-	take_dirty(context);
+	take_dirty(controller);
 }
 
 static bool is_healthy(const struct controller *controller, const struct work *work,

@@ -31,7 +31,7 @@ static int64_t total_of(struct extender *extender, const struct soft_set *taken,
 
 static uint8_t share(int64_t total, int64_t least, int64_t most)
 {
-	if (total == most)
+	if (total == most || most == least)
 		return SCORE_BEST;
 	return (uint8_t)((total - least) * (SCORE_BEST - 1) / (most - least));
 }

@@ -27,7 +27,7 @@ static int64_t frag_for(struct frag_ask ask, struct frag_node node)
 
 static void what_an_ask_cannot_use_is_fragmented(void **state)
 {
-	static const struct {
+	const struct {
 		const char *what;
 		struct frag_node node;
 		struct frag_ask ask;
