@@ -287,7 +287,7 @@ static void tell_what_was_told(struct world *w, struct cluster *cluster, int p)
 	const struct pod *pod = &w->pods[p];
 	struct name name = name_of("pod", p), uid = name_of("uid", (int64_t)pod->uid);
 	struct name space = name_of("space", pod->space), node = name_of("node", pod->told_node);
-	struct device_ask asks[KUBELET_CONTAINERS][KUBELET_RESOURCES];
+	struct device_ask asks[KUBELET_CONTAINERS][KUBELET_RESOURCES] = {0};
 	struct container_facts containers[KUBELET_CONTAINERS];
 	struct str ids[LIMIT_LAYOUT_GPUS];
 	struct pod_facts facts = {
