@@ -33,14 +33,15 @@ static uint16_t reason_of(struct extender *extender, struct verdicts *v, struct 
 {
 	size_t i = 0;
 
-	while (i < v->n && !same(v->answers[i], answer))
+	while (i < v->n && i < EXTENDER_REASONS - 1 && !same(v->answers[i], answer))
 		i++;
-	if (i == EXTENDER_REASONS)
-		i--;
 	if (i == v->n) {
+		bool other = i == EXTENDER_REASONS - 1;
+
 		v->answers[i] = answer;
-		v->reasons[i] = (struct extender_reason){text_of(extender, answer),
-							 !place_is_resolvable(answer)};
+		v->reasons[i] = (struct extender_reason){other ? STR("other reasons")
+							       : text_of(extender, answer),
+							 !other && !place_is_resolvable(answer)};
 		v->counts[i] = 0;
 		v->n++;
 	}

@@ -80,6 +80,8 @@ struct question {
 /* INVALID, LIMIT: what cannot be answered but with an error. */
 int question_read(struct extender *extender, struct str body, struct question *ret_question,
 		  struct error *err);
+/* Else it is none of our business, also where it asks by ResourceClaims alone. */
+bool pod_asks_for_gpus(const struct pod_facts *pod);
 /* Brings prices and sums up to date before a pod of @namespace is judged. */
 void question_refresh(struct extender *extender, uint32_t namespace);
 

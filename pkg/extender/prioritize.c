@@ -8,7 +8,6 @@
 #include "base/macros.h"
 #include "cluster/read.h"
 #include "extender/internal.h"
-#include "quota/charge.h"
 
 #define SCORE_BEST 10
 
@@ -91,13 +90,11 @@ int verb_preempt(struct extender *extender, struct str body, struct buf *answer,
 {
 	struct extender_preempt_args args;
 	struct pod_facts pod;
-	struct device_ask row;
 
 	arena_reset(&extender->arena);
 	if (extender_read_preempt(body, &extender->arena, &args, err) < 0 ||
 	    api_pack_pod(&args.pod, extender->options.table, &extender->arena, &pod, err) < 0)
 		return -1;
-	extender_write_preempt(answer, quota_pod_request(&pod, &row, 1) > 0 ? STR("{}")
-									    : args.victims_text);
+	extender_write_preempt(answer, pod_asks_for_gpus(&pod) ? STR("{}") : args.victims_text);
 	return 0;
 }

@@ -14,11 +14,11 @@ void question_refresh(struct extender *extender, uint32_t namespace)
 	cluster_refresh_tenant(cluster, cluster_tenant_of(cluster, namespace));
 }
 
-static bool asks_for_gpus(const struct pod_facts *pod)
+bool pod_asks_for_gpus(const struct pod_facts *pod)
 {
-	struct device_ask rows[LIMIT_RESOURCES_PER_POD];
+	struct device_ask row;
 
-	return quota_pod_request(pod, rows, ARRAY_SIZE(rows)) > 0;
+	return quota_pod_request(pod, &row, 1) > 0;
 }
 
 int question_read(struct extender *extender, struct str body, struct question *ret_question,
@@ -36,7 +36,7 @@ int question_read(struct extender *extender, struct str body, struct question *r
 		    0)
 		return -1;
 	question.uid = hash_bytes(&options->hash_key, question.pod.uid.data, question.pod.uid.len);
-	question.gpus = asks_for_gpus(&question.pod);
+	question.gpus = pod_asks_for_gpus(&question.pod);
 	if (question.gpus) {
 		question_refresh(extender,
 				 cluster_namespace_find(options->cluster, question.pod.namespace));
