@@ -36,6 +36,7 @@ struct wire_resources_part {
 struct wire_container_part {
 	uint64_t present;
 	struct wire_resources_part resources;
+	struct str restart_policy;
 };
 
 struct wire_spec_part {
@@ -72,6 +73,7 @@ static const struct schema resources =
 
 static const struct field container_fields[] = {
 	FIELD_SUB(struct wire_container_part, resources, "resources", 8, FIELD_MESSAGE, &resources),
+	FIELD(struct wire_container_part, restart_policy, "restartPolicy", 24, FIELD_STRING),
 };
 static const struct schema container =
 	SCHEMA("Container", struct wire_container_part, container_fields);
@@ -161,25 +163,41 @@ static int read_container(const struct wire_container_part *part, struct amounts
 	return read_amounts(&part->resources.requests, ret_amounts, err);
 }
 
+static struct amounts add(const struct amounts *a, const struct amounts *b)
+{
+	return (struct amounts){saturating_add(a->cpu_milli, b->cpu_milli),
+				saturating_add(a->memory, b->memory),
+				saturating_add(a->cards, b->cards)};
+}
+
+static void raise_to(struct amounts *amounts, const struct amounts *least)
+{
+	amounts->cpu_milli = MAX(amounts->cpu_milli, least->cpu_milli);
+	amounts->memory = MAX(amounts->memory, least->memory);
+	amounts->cards = MAX(amounts->cards, least->cards);
+}
+
+/* Kubernetes' formula, as quota/charge.h has it: sidecars run beside all that starts after them. */
 static int read_pod(const struct wire_spec_part *pod, struct amounts *ret_amounts,
 		    struct error *err)
 {
-	struct amounts sum = {0}, one;
+	struct amounts sidecars = {0}, starting = {0}, one, sum;
 
-	wire_for_each(struct wire_container_part, part, pod->containers) {
-		if (read_container(part, &one, err) < 0)
-			return -1;
-		sum.cpu_milli = saturating_add(sum.cpu_milli, one.cpu_milli);
-		sum.memory = saturating_add(sum.memory, one.memory);
-		sum.cards = saturating_add(sum.cards, one.cards);
-	}
 	wire_for_each(struct wire_container_part, part, pod->init) {
 		if (read_container(part, &one, err) < 0)
 			return -1;
-		sum.cpu_milli = MAX(sum.cpu_milli, one.cpu_milli);
-		sum.memory = MAX(sum.memory, one.memory);
-		sum.cards = MAX(sum.cards, one.cards);
+		sum = add(&sidecars, &one);
+		if (str_equal(part->restart_policy, STR("Always")))
+			sidecars = sum;
+		raise_to(&starting, &sum);
 	}
+	sum = sidecars;
+	wire_for_each(struct wire_container_part, part, pod->containers) {
+		if (read_container(part, &one, err) < 0)
+			return -1;
+		sum = add(&sum, &one);
+	}
+	raise_to(&sum, &starting);
 	*ret_amounts = sum;
 	return 0;
 }

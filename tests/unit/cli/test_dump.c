@@ -64,6 +64,26 @@ static void pods_ask_for_the_sum_of_their_containers(void **state)
 	assert_int_equal(input.asks[1].cpu_milli, 0);
 }
 
+/* It runs beside the containers, and beside the init containers that start after it. */
+static void sidecars_are_added(void **state)
+{
+	CLEANUP(sim_input_clear) struct sim_input input = {0};
+	const struct str text = STR("items:\n"
+				    "- metadata: {name: p}\n"
+				    "  spec:\n"
+				    "    initContainers:\n"
+				    "    - restartPolicy: Always\n"
+				    "      resources: {requests: {cpu: 3, nvidia.com/gpu: 1}}\n"
+				    "    - resources: {requests: {cpu: 4}}\n"
+				    "    containers:\n"
+				    "    - resources: {requests: {cpu: 2, nvidia.com/gpu: 2}}\n");
+
+	(void)state;
+	assert_int_equal(dump_add_pods(&input, text, "x", NULL), 0);
+	assert_int_equal(input.asks[0].cpu_milli, 7000);
+	assert_int_equal(input.asks[0].gpus, 3);
+}
+
 static void what_is_wrong_is_named_by_its_object(void **state)
 {
 	static const struct {
@@ -108,6 +128,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_offer_what_is_allocatable),
 		cmocka_unit_test(pods_ask_for_the_sum_of_their_containers),
+		cmocka_unit_test(sidecars_are_added),
 		cmocka_unit_test(what_is_wrong_is_named_by_its_object),
 		cmocka_unit_test(what_is_cut_short_is_refused),
 	};
