@@ -32,6 +32,7 @@ struct devices {
 	const struct held *held;         /* NULL: not told yet; podresources' */
 	char *uid;                       /* of the Node; NULL: none */
 	struct buf wanted, sent, written;
+	bool too_large;                           /* wanted overflowed */
 	int64_t write_us, repeat_us;              /* not before; at the latest */
 	enum error_kind failing, kubelet_failing; /* NONE while all is well */
 	struct metric_family *asked, *writes, *refused;
@@ -46,6 +47,20 @@ static void copy_bytes(struct buf *to, const struct buf *from)
 static bool differs(const struct devices *devices)
 {
 	return !str_equal(buf_str(&devices->wanted), buf_str(&devices->written));
+}
+
+/* Nothing is cut: what was written before stays, and it is told once that it is old. */
+static void tell_too_large(struct devices *devices)
+{
+	bool large = devices->wanted.overflowed;
+
+	if (large && !devices->too_large) {
+		metric_add(devices->refused, (const char *const[]){error_kind_name(ERROR_LIMIT)},
+			   1);
+		log_warning(devices->options.log,
+			    "the GpuNode is larger than what is written: it stays as it was");
+	}
+	devices->too_large = large;
 }
 
 /* What does not fit is not published: a node with so much has its limit in kubelet's answer. */
@@ -63,6 +78,7 @@ static void refresh(struct devices *devices)
 					       .held = devices->held,
 					       .usage = &devices->view->usage,
 				       });
+	tell_too_large(devices);
 	loop_defer(&devices->timer);
 }
 
