@@ -2,7 +2,6 @@
 /* The table of flags. */
 #include "flags.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -11,34 +10,12 @@
 /* What the command line comes to. */
 struct parsed {
 	struct flags flags;
-	enum flags_outcome outcome;
+	enum flag_outcome outcome;
 };
 
-static int set_version(void *field, const char *text, struct error *err)
-{
-	(void)text;
-	(void)err;
-	*(enum flags_outcome *)field = FLAGS_SHOW_VERSION;
-	return 0;
-}
-
-static int set_help(void *field, const char *text, struct error *err)
-{
-	(void)text;
-	(void)err;
-	*(enum flags_outcome *)field = FLAGS_SHOW_HELP;
-	return 0;
-}
-
 static const struct flag rows[] = {
-#define FLAG(name, value, set, field, help)                                                      \
-	{                                                                                        \
-		name, value, required_argument, set, offsetof(struct parsed, field), false, help \
-	}
-#define SWITCH(name, set, field, help)                                                    \
-	{                                                                                 \
-		name, NULL, no_argument, set, offsetof(struct parsed, field), false, help \
-	}
+#define FLAG(name, value, set, field, help) FLAG_VALUE(name, value, set, struct parsed, field, help)
+#define SWITCH(name, set, field, help)      FLAG_SWITCH(name, set, struct parsed, field, help)
 	SWITCH("print", flag_set_bool, flags.print,
 	       "draw how the machine is wired, and end; needs no cluster"),
 	FLAG("hwloc-xml", "FILE", flag_set_text, flags.sources.hwloc_xml,
@@ -66,20 +43,9 @@ static const struct flag rows[] = {
 	     "between looks at machine, Node and kubelet (default 60s)"),
 	FLAG("start-spread", "TIME", flag_set_time, flags.spread_us,
 	     "of the first requests of all agents that start at once (default 10s)"),
-	FLAG("kubeconfig", "FILE", flag_set_text, flags.process.kubeconfig,
-	     "how to reach the cluster (default: $KUBECONFIG, ~/.kube/config, the pod's own account)"),
-	FLAG("context", "NAME", flag_set_text, flags.process.context,
-	     "of the kubeconfig (default: its current-context)"),
-	FLAG("metrics-bind-address", "ADDRESS", flag_set_text, flags.process.metrics_address,
-	     "of /metrics (default :8080; 0 turns it off)"),
-	FLAG("health-probe-bind-address", "ADDRESS", flag_set_text, flags.process.health_address,
-	     "of /healthz and /readyz (default :8081; 0 turns it off)"),
-	FLAG("log-format", "text|json", flag_set_log_format, flags.process.format,
-	     "(default text)"),
-	FLAG("v", "LEVEL", flag_set_log_level, flags.process.level,
-	     "0 warnings, 1 info (default), 2 debug"),
-	SWITCH("version", set_version, outcome, "say which this is"),
-	SWITCH("help", set_help, outcome, "say this"),
+	PROCESS_FLAGS(struct parsed, flags.process),
+	SWITCH("version", flag_set_version, outcome, "say which this is"),
+	SWITCH("help", flag_set_help, outcome, "say this"),
 };
 
 static const struct flag_table table = {rows, ARRAY_SIZE(rows)};
@@ -103,24 +69,19 @@ static int check(const struct flags *flags, struct error *err)
 	return 0;
 }
 
-int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outcome *ret_outcome,
+int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flag_outcome *ret_outcome,
 		struct error *err)
 {
-	struct parsed parsed = {.flags = {.process = {.metrics_address = ":8080",
-						      .health_address = ":8081",
-						      .level = LOG_INFO,
-						      .format = LOG_TEXT},
+	struct parsed parsed = {.flags = {.process = PROCESS_SETTINGS_DEFAULT,
 					  .node_name = environment("NODE_NAME"),
 					  .resync_us = 60 * USEC_PER_SEC,
 					  .spread_us = 10 * USEC_PER_SEC},
-				.outcome = FLAGS_RUN};
+				.outcome = FLAG_RUN};
 
 	if (flag_parse(&table, argc, argv, &parsed, err) < 0)
 		return -1;
-	if (parsed.outcome == FLAGS_RUN && check(&parsed.flags, err) < 0)
+	if (parsed.outcome == FLAG_RUN && check(&parsed.flags, err) < 0)
 		return -1;
-	if (parsed.outcome == FLAGS_RUN && parsed.flags.print)
-		parsed.outcome = FLAGS_PRINT;
 	*ret_flags = parsed.flags;
 	*ret_outcome = parsed.outcome;
 	return 0;

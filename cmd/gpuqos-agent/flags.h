@@ -23,10 +23,8 @@ struct flags {
 	int64_t resync_us, spread_us;
 };
 
-enum flags_outcome { FLAGS_RUN, FLAGS_PRINT, FLAGS_SHOW_VERSION, FLAGS_SHOW_HELP };
-
 /* INVALID names the flag. */
-int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outcome *ret_outcome,
+int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flag_outcome *ret_outcome,
 		struct error *err);
 
 void flags_print_help(FILE *file);

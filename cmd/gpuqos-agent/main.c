@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 {
 	struct program program = {0};
 	struct error err = {0};
-	enum flags_outcome outcome;
+	enum flag_outcome outcome;
 	int r = 0;
 
 	if (flags_parse(argc, argv, &program.flags, &outcome, &err) < 0) {
@@ -166,17 +166,14 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	switch (outcome) {
-	case FLAGS_SHOW_VERSION:
+	case FLAG_SHOW_VERSION:
 		puts("gpuqos-agent " GPUQOS_VERSION);
 		break;
-	case FLAGS_SHOW_HELP:
+	case FLAG_SHOW_HELP:
 		flags_print_help(stdout);
 		break;
-	case FLAGS_PRINT:
-		r = print(&program.flags, &err);
-		break;
-	case FLAGS_RUN:
-		r = run(&program, &err);
+	case FLAG_RUN:
+		r = program.flags.print ? print(&program.flags, &err) : run(&program, &err);
 		break;
 	}
 	if (r < 0)

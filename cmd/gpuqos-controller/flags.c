@@ -2,8 +2,6 @@
 /* The table of flags. --config is applied first, so that what stands on the command line wins. */
 #include "flags.h"
 
-#include <getopt.h>
-
 #include "base/flag.h"
 #include "base/mem.h"
 #include "kube/config.h"
@@ -11,7 +9,7 @@
 /* What the command line comes to. */
 struct parsed {
 	struct flags flags;
-	enum flags_outcome outcome;
+	enum flag_outcome outcome;
 };
 
 static int set_config(void *field, const char *path, struct error *err)
@@ -27,37 +25,13 @@ static int set_config(void *field, const char *path, struct error *err)
 	return r < 0 ? error_wrap(err, "%s", path) : 0;
 }
 
-static int set_version(void *field, const char *text, struct error *err)
-{
-	(void)text;
-	(void)err;
-	*(enum flags_outcome *)field = FLAGS_SHOW_VERSION;
-	return 0;
-}
-
-static int set_help(void *field, const char *text, struct error *err)
-{
-	(void)text;
-	(void)err;
-	*(enum flags_outcome *)field = FLAGS_SHOW_HELP;
-	return 0;
-}
-
 static const struct flag rows[] = {
-#define FLAG(name, value, set, field, help)                                                      \
-	{                                                                                        \
-		name, value, required_argument, set, offsetof(struct parsed, field), false, help \
-	}
-#define SWITCH(name, has_argument, set, field, help)                                       \
-	{                                                                                  \
-		name, NULL, has_argument, set, offsetof(struct parsed, field), false, help \
-	}
-	FLAG("kubeconfig", "FILE", flag_set_text, flags.process.kubeconfig,
-	     "how to reach the cluster (default: $KUBECONFIG, ~/.kube/config, the pod's own account)"),
-	FLAG("context", "NAME", flag_set_text, flags.process.context,
-	     "of the kubeconfig (default: its current-context)"),
-	SWITCH("leader-elect", optional_argument, flag_set_bool, flags.leader_elect,
-	       "lead only while holding a Lease: for more than one replica"),
+#define FLAG(name, value, set, field, help) FLAG_VALUE(name, value, set, struct parsed, field, help)
+#define SWITCH(name, set, field, help)      FLAG_SWITCH(name, set, struct parsed, field, help)
+	PROCESS_FLAGS(struct parsed, flags.process),
+	{"leader-elect", NULL, optional_argument, flag_set_bool,
+	 offsetof(struct parsed, flags.leader_elect), false,
+	 "lead only while holding a Lease: for more than one replica"},
 	FLAG("leader-elect-namespace", "NAME", flag_set_text, flags.lease_namespace,
 	     "where the Lease is (default: the pod's namespace, else the context's)"),
 	FLAG("leader-elect-lease-duration", "TIME", flag_set_time, flags.config.lease_duration_us,
@@ -66,10 +40,6 @@ static const struct flag rows[] = {
 	     "stop leading without a renewal for so long (default 10s)"),
 	FLAG("leader-elect-retry-period", "TIME", flag_set_time, flags.config.retry_period_us,
 	     "between tries (default 2s)"),
-	FLAG("metrics-bind-address", "ADDRESS", flag_set_text, flags.process.metrics_address,
-	     "of /metrics (default :8080; 0 turns it off)"),
-	FLAG("health-probe-bind-address", "ADDRESS", flag_set_text, flags.process.health_address,
-	     "of /healthz and /readyz (default :8081; 0 turns it off)"),
 	FLAG("extender-address", "ADDRESS", flag_set_text, flags.extender.address,
 	     "serve kube-scheduler's extender there over HTTPS (default: it is not served)"),
 	FLAG("extender-tls-cert-file", "FILE", flag_set_text, flags.extender.cert_file,
@@ -80,12 +50,8 @@ static const struct flag rows[] = {
 	     "who has no certificate that this CA signed is not answered"),
 	{"config", "FILE", required_argument, set_config, offsetof(struct parsed, flags.config),
 	 true, "a ControllerConfig document; flags win over it"},
-	FLAG("log-format", "text|json", flag_set_log_format, flags.process.format,
-	     "(default text)"),
-	FLAG("v", "LEVEL", flag_set_log_level, flags.process.level,
-	     "0 warnings, 1 info (default), 2 debug"),
-	SWITCH("version", no_argument, set_version, outcome, "say which this is"),
-	SWITCH("help", no_argument, set_help, outcome, "say this"),
+	SWITCH("version", flag_set_version, outcome, "say which this is"),
+	SWITCH("help", flag_set_help, outcome, "say this"),
 };
 
 static const struct flag_table table = {rows, ARRAY_SIZE(rows)};
@@ -100,14 +66,10 @@ static int check_extender(const struct extender_flags *extender, struct error *e
 			 "--extender-tls-private-key-file and --extender-client-ca-file");
 }
 
-int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outcome *ret_outcome,
+int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flag_outcome *ret_outcome,
 		struct error *err)
 {
-	struct parsed parsed = {.flags.process = {.metrics_address = ":8080",
-						  .health_address = ":8081",
-						  .level = LOG_INFO,
-						  .format = LOG_TEXT},
-				.outcome = FLAGS_RUN};
+	struct parsed parsed = {.flags.process = PROCESS_SETTINGS_DEFAULT, .outcome = FLAG_RUN};
 
 	controller_config_init(&parsed.flags.config);
 	if (flag_parse(&table, argc, argv, &parsed, err) < 0) {

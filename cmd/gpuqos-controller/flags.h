@@ -24,10 +24,8 @@ struct flags {
 	struct controller_config config;
 };
 
-enum flags_outcome { FLAGS_RUN, FLAGS_SHOW_VERSION, FLAGS_SHOW_HELP };
-
 /* INVALID names the flag; a --config file that cannot be read or used is named with its path. */
-int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flags_outcome *ret_outcome,
+int flags_parse(int argc, char **argv, struct flags *ret_flags, enum flag_outcome *ret_outcome,
 		struct error *err);
 
 void flags_print_help(FILE *file);

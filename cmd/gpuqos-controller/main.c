@@ -134,17 +134,17 @@ int main(int argc, char **argv)
 {
 	struct program program = {0};
 	struct error err = {0};
-	enum flags_outcome outcome;
+	enum flag_outcome outcome;
 
 	if (flags_parse(argc, argv, &program.flags, &outcome, &err) < 0) {
 		fprintf(stderr, "gpuqos-controller: %s\n", err.message);
 		return 2;
 	}
-	if (outcome == FLAGS_SHOW_VERSION)
+	if (outcome == FLAG_SHOW_VERSION)
 		puts("gpuqos-controller " GPUQOS_VERSION);
-	if (outcome == FLAGS_SHOW_HELP)
+	if (outcome == FLAG_SHOW_HELP)
 		flags_print_help(stdout);
-	if (outcome != FLAGS_RUN)
+	if (outcome != FLAG_RUN)
 		return 0;
 	int r = run(&program, &err);
 

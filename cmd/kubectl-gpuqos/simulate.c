@@ -138,7 +138,7 @@ static int run(const struct simulate_flags *flags, struct error *err)
 
 int simulate_main(int argc, char **argv)
 {
-	enum simulate_flags_outcome outcome;
+	enum flag_outcome outcome;
 	struct simulate_flags flags;
 	struct error err = {0};
 
@@ -146,7 +146,7 @@ int simulate_main(int argc, char **argv)
 		fprintf(stderr, "kubectl gpuqos simulate: %s\n", err.message);
 		return 2;
 	}
-	if (outcome == SIMULATE_HELP) {
+	if (outcome == FLAG_SHOW_HELP) {
 		simulate_flags_help(stdout);
 		return 0;
 	}

@@ -1,59 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One table of flags: what getopt knows and what --help prints come from its rows. */
+/* The table of flags. */
 #include "simulate_flags.h"
-
-#include <getopt.h>
 
 #include "base/macros.h"
 #include "base/str.h"
 
-enum {
-	NODES = 1,
-	PODS,
-	OPENB_NODES,
-	OPENB_PODS,
-	SEEDS,
-	POLICY,
-	JSON,
-	PICTURE,
-	SVG,
-	ASCII,
-	SCENARIO,
-	HELP
+/* What the command line comes to. */
+struct parsed {
+	struct simulate_flags flags;
+	enum flag_outcome outcome;
 };
 
-static const struct {
-	const char *name, *value; /* value: as --help names it, NULL for none */
-	int id;
-	const char *help;
-} table[] = {
-	{"nodes", "FILE", NODES, "the nodes: from kubectl get nodes -o json (or yaml)"},
-	{"pods", "FILE", PODS, "the pods to draw from: from kubectl get pods -A -o json"},
-	{"openb-nodes", "FILE", OPENB_NODES, "the nodes, from a list like openb_node_list_*.csv"},
-	{"openb-pods", "FILE", OPENB_PODS, "the pods, from a list like openb_pod_list_*.csv"},
-	{"seeds", "A-B", SEEDS, "one run for each, in another order of pods (42-51)"},
-	{"policy", "LIST", POLICY, "who places, with commas between (gpuqos,fgd); all: each"},
-	{"json", NULL, JSON, "every run with its figures at each percent"},
-	{"picture", NULL, PICTURE, "draw how the nodes fill in the first run"},
-	{"svg", "FILE", SVG, "write that picture to a file"},
-	{"ascii", NULL, ASCII, "draw without UTF-8"},
-	{"scenario", "incident", SCENARIO, "in place of lists: tenants race for two-socket nodes"},
-	{"help", NULL, HELP, "say this"},
-};
-
-static int next_option(int argc, char **argv)
+static int set_seeds(void *field, const char *value, struct error *err)
 {
-	struct option options[ARRAY_SIZE(table) + 1] = {{0}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		options[i] = (struct option){table[i].name,
-					     table[i].value ? required_argument : no_argument, NULL,
-					     table[i].id};
-	return getopt_long(argc, argv, ":", options, NULL);
-}
-
-static int read_seeds(const char *value, struct simulate_flags *flags, struct error *err)
-{
+	struct simulate_flags *flags = field;
 	struct str first, last;
 	int64_t from, to;
 
@@ -63,15 +23,16 @@ static int read_seeds(const char *value, struct simulate_flags *flags, struct er
 	    !str_to_int64(last, from, INT32_MAX, &to) || to - from >= SIMULATE_SEEDS)
 		return error_set(
 			err, ERROR_INVALID,
-			"--seeds is \"%s\": a number, or two with - between, at most %d seeds",
-			value, SIMULATE_SEEDS);
+			"\"%s\": neither a number nor two with - between, at most %d seeds", value,
+			SIMULATE_SEEDS);
 	flags->first_seed = from;
 	flags->n_seeds = (uint32_t)(to - from + 1);
 	return 0;
 }
 
-static int read_policies(const char *value, struct simulate_flags *flags, struct error *err)
+static int set_policies(void *field, const char *value, struct error *err)
 {
+	struct simulate_flags *flags = field;
 	struct str rest = str_from(value), name;
 	unsigned int seen = 0;
 
@@ -86,8 +47,8 @@ static int read_policies(const char *value, struct simulate_flags *flags, struct
 
 		more = str_split(rest, ',', &name, &rest);
 		if (!sim_policy_find(name, &policy))
-			return error_set(err, ERROR_INVALID, "no policy \"%.*s\"; see --help",
-					 STR_ARGS(name));
+			return error_set(err, ERROR_INVALID,
+					 "no policy \"%.*s\"; --help lists them", STR_ARGS(name));
 		if (seen & 1U << policy)
 			return error_set(err, ERROR_INVALID, "policy %s is there twice",
 					 sim_policy_name(policy));
@@ -97,40 +58,83 @@ static int read_policies(const char *value, struct simulate_flags *flags, struct
 	return 0;
 }
 
-/* What has a value. */
-static int read_value(int id, struct simulate_flags *flags, struct error *err)
+static int set_nodes(void *field, const char *path, struct error *err)
 {
-	switch (id) {
-	case NODES:
-	case OPENB_NODES:
-		flags->nodes = optarg;
-		flags->openb_nodes = id == OPENB_NODES;
-		return 0;
-	case PODS:
-	case OPENB_PODS:
-		flags->pods = optarg;
-		flags->openb_pods = id == OPENB_PODS;
-		return 0;
-	case SVG:
-		flags->svg = optarg;
-		return 0;
-	case SCENARIO:
-		if (!str_equal(str_from(optarg), STR("incident")))
-			return error_set(err, ERROR_INVALID, "no scenario \"%s\"; see --help",
-					 optarg);
-		flags->incident = true;
-		return 0;
-	case SEEDS:
-		return read_seeds(optarg, flags, err);
-	default:
-		return read_policies(optarg, flags, err);
-	}
+	struct simulate_flags *flags = field;
+
+	(void)err;
+	flags->nodes = path;
+	flags->openb_nodes = false;
+	return 0;
 }
 
-static int check(const struct simulate_flags *flags, int argc, char **argv, struct error *err)
+static int set_openb_nodes(void *field, const char *path, struct error *err)
 {
-	if (optind < argc)
-		return error_set(err, ERROR_INVALID, "\"%s\" is no flag; see --help", argv[optind]);
+	struct simulate_flags *flags = field;
+
+	(void)err;
+	flags->nodes = path;
+	flags->openb_nodes = true;
+	return 0;
+}
+
+static int set_pods(void *field, const char *path, struct error *err)
+{
+	struct simulate_flags *flags = field;
+
+	(void)err;
+	flags->pods = path;
+	flags->openb_pods = false;
+	return 0;
+}
+
+static int set_openb_pods(void *field, const char *path, struct error *err)
+{
+	struct simulate_flags *flags = field;
+
+	(void)err;
+	flags->pods = path;
+	flags->openb_pods = true;
+	return 0;
+}
+
+static int set_scenario(void *field, const char *name, struct error *err)
+{
+	if (!str_equal(str_from(name), STR("incident")))
+		return error_set(err, ERROR_INVALID, "there is no scenario \"%s\", but incident",
+				 name);
+	*(bool *)field = true;
+	return 0;
+}
+
+static const struct flag rows[] = {
+#define FLAG(name, value, set, field, help) FLAG_VALUE(name, value, set, struct parsed, field, help)
+#define SWITCH(name, set, field, help)      FLAG_SWITCH(name, set, struct parsed, field, help)
+	FLAG("nodes", "FILE", set_nodes, flags,
+	     "the nodes: from kubectl get nodes -o json (or yaml)"),
+	FLAG("pods", "FILE", set_pods, flags,
+	     "the pods to draw from: from kubectl get pods -A -o json"),
+	FLAG("openb-nodes", "FILE", set_openb_nodes, flags,
+	     "the nodes, from a list like openb_node_list_*.csv"),
+	FLAG("openb-pods", "FILE", set_openb_pods, flags,
+	     "the pods, from a list like openb_pod_list_*.csv"),
+	FLAG("seeds", "A-B", set_seeds, flags,
+	     "one run for each, in another order of pods (42-51)"),
+	FLAG("policy", "LIST", set_policies, flags,
+	     "who places, with commas between (gpuqos,fgd); all: each"),
+	SWITCH("json", flag_set_bool, flags.json, "every run with its figures at each percent"),
+	SWITCH("picture", flag_set_bool, flags.picture, "draw how the nodes fill in the first run"),
+	FLAG("svg", "FILE", flag_set_text, flags.svg, "write that picture to a file"),
+	SWITCH("ascii", flag_set_bool, flags.ascii, "draw without UTF-8"),
+	FLAG("scenario", "incident", set_scenario, flags.incident,
+	     "in place of lists: tenants race for two-socket nodes"),
+	SWITCH("help", flag_set_help, outcome, "say this"),
+};
+
+static const struct flag_table table = {rows, ARRAY_SIZE(rows)};
+
+static int check(const struct simulate_flags *flags, struct error *err)
+{
 	if (flags->incident && (flags->nodes || flags->pods || flags->picture || flags->svg))
 		return error_set(err, ERROR_INVALID,
 				 "--scenario goes with --seeds and --json alone");
@@ -144,43 +148,20 @@ static int check(const struct simulate_flags *flags, int argc, char **argv, stru
 }
 
 int simulate_flags_parse(int argc, char **argv, struct simulate_flags *ret_flags,
-			 enum simulate_flags_outcome *ret_outcome, struct error *err)
+			 enum flag_outcome *ret_outcome, struct error *err)
 {
-	struct simulate_flags flags = {.policies = {SIM_GPUQOS, SIM_FGD},
-				       .n_policies = 2,
-				       .first_seed = 42,
-				       .n_seeds = 10};
-	int id;
+	struct parsed parsed = {.flags = {.policies = {SIM_GPUQOS, SIM_FGD},
+					  .n_policies = 2,
+					  .first_seed = 42,
+					  .n_seeds = 10},
+				.outcome = FLAG_RUN};
 
-	opterr = 0;
-	while ((id = next_option(argc, argv)) != -1) {
-		switch (id) {
-		case JSON:
-			flags.json = true;
-			break;
-		case PICTURE:
-			flags.picture = true;
-			break;
-		case ASCII:
-			flags.ascii = true;
-			break;
-		case HELP:
-			*ret_outcome = SIMULATE_HELP;
-			return 0;
-		case ':':
-			return error_set(err, ERROR_INVALID, "%s needs a value", argv[optind - 1]);
-		case '?':
-			return error_set(err, ERROR_INVALID, "no flag %s; see --help",
-					 argv[optind - 1]);
-		default:
-			if (read_value(id, &flags, err) < 0)
-				return -1;
-		}
-	}
-	if (check(&flags, argc, argv, err) < 0)
+	if (flag_parse(&table, argc, argv, &parsed, err) < 0)
 		return -1;
-	*ret_flags = flags;
-	*ret_outcome = SIMULATE_RUN;
+	if (parsed.outcome == FLAG_RUN && check(&parsed.flags, err) < 0)
+		return -1;
+	*ret_flags = parsed.flags;
+	*ret_outcome = parsed.outcome;
 	return 0;
 }
 
@@ -192,13 +173,7 @@ void simulate_flags_help(FILE *file)
 	      "Pods are drawn from the list until 130 % of the GPU capacity has been asked for;\n"
 	      "each is placed as it comes or refused, and none ends.\n\n",
 	      file);
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), "--%s %s", table[i].name,
-			 table[i].value ? table[i].value : "");
-		fprintf(file, "  %-20s %s\n", name, table[i].help);
-	}
+	flag_print(&table, file);
 	fputs("\npolicies:", file);
 	for (unsigned int i = 0; i < SIM_POLICY_COUNT; i++)
 		fprintf(file, " %s", sim_policy_name(i));

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/flag.h"
 #include "cli/simulate.h"
 
 struct simulate_flags {
@@ -18,11 +19,9 @@ struct simulate_flags {
 	uint32_t n_seeds;
 };
 
-enum simulate_flags_outcome { SIMULATE_RUN, SIMULATE_HELP };
-
 /* @argv[0] is the command's own name. INVALID: with what is wrong in words for whoever typed it. */
 int simulate_flags_parse(int argc, char **argv, struct simulate_flags *ret_flags,
-			 enum simulate_flags_outcome *ret_outcome, struct error *err);
+			 enum flag_outcome *ret_outcome, struct error *err);
 void simulate_flags_help(FILE *file);
 
 #endif

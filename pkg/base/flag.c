@@ -6,7 +6,6 @@
 #include "base/flag.h"
 
 #include <assert.h>
-#include <getopt.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -65,6 +64,22 @@ int flag_set_log_format(void *field, const char *text, struct error *err)
 	if (strcmp(text, "json") != 0 && strcmp(text, "text") != 0)
 		return error_set(err, ERROR_INVALID, "\"%s\" is neither text nor json", text);
 	*(enum log_format *)field = strcmp(text, "json") == 0 ? LOG_JSON : LOG_TEXT;
+	return 0;
+}
+
+int flag_set_version(void *field, const char *text, struct error *err)
+{
+	(void)text;
+	(void)err;
+	*(enum flag_outcome *)field = FLAG_SHOW_VERSION;
+	return 0;
+}
+
+int flag_set_help(void *field, const char *text, struct error *err)
+{
+	(void)text;
+	(void)err;
+	*(enum flag_outcome *)field = FLAG_SHOW_HELP;
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 #ifndef GPUQOS_BASE_FLAG_H
 #define GPUQOS_BASE_FLAG_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,6 +21,16 @@ struct flag {
 	bool first;   /* applied before all others, which then win over it */
 	const char *help;
 };
+
+/* Rows of flags that have a value, and of those that have none; @field is one of @type's. */
+#define FLAG_VALUE(name, value, set, type, field, help)                                 \
+	{                                                                               \
+		name, value, required_argument, set, offsetof(type, field), false, help \
+	}
+#define FLAG_SWITCH(name, set, type, field, help)                                \
+	{                                                                        \
+		name, NULL, no_argument, set, offsetof(type, field), false, help \
+	}
 
 /* Most rows of a table; asserted. */
 #define FLAG_MAX 64
@@ -46,5 +57,11 @@ int flag_set_bool(void *field, const char *text, struct error *err); /* bool; NU
 int flag_set_time(void *field, const char *text, struct error *err);
 int flag_set_log_level(void *field, const char *text, struct error *err);  /* enum log_level */
 int flag_set_log_format(void *field, const char *text, struct error *err); /* enum log_format */
+
+/* What a command line comes to, beside a run. */
+enum flag_outcome { FLAG_RUN, FLAG_SHOW_VERSION, FLAG_SHOW_HELP };
+
+int flag_set_version(void *field, const char *text, struct error *err); /* enum flag_outcome */
+int flag_set_help(void *field, const char *text, struct error *err);    /* likewise */
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef GPUQOS_RUNTIME_PROCESS_H
 #define GPUQOS_RUNTIME_PROCESS_H
 
+#include "base/flag.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "http/server.h"
@@ -20,6 +21,31 @@ struct process_settings {
 	enum log_level level;
 	enum log_format format;
 };
+
+#define PROCESS_SETTINGS_DEFAULT                                                          \
+	{                                                                                 \
+		.metrics_address = ":8080", .health_address = ":8081", .level = LOG_INFO, \
+		.format = LOG_TEXT,                                                       \
+	}
+
+/* Their rows in the program's table of flags (base/flag.h), where @settings is a field of @type. */
+#define PROCESS_FLAGS(type, settings)                                                             \
+	FLAG_VALUE(                                                                               \
+		"kubeconfig", "FILE", flag_set_text, type, settings.kubeconfig,                   \
+		"how to reach the cluster (default: $KUBECONFIG, ~/.kube/config, the pod's own "  \
+		"account)"),                                                                      \
+		FLAG_VALUE("context", "NAME", flag_set_text, type, settings.context,              \
+			   "of the kubeconfig (default: its current-context)"),                   \
+		FLAG_VALUE("metrics-bind-address", "ADDRESS", flag_set_text, type,                \
+			   settings.metrics_address,                                              \
+			   "of /metrics (default :8080; 0 turns it off)"),                        \
+		FLAG_VALUE("health-probe-bind-address", "ADDRESS", flag_set_text, type,           \
+			   settings.health_address,                                               \
+			   "of /healthz and /readyz (default :8081; 0 turns it off)"),            \
+		FLAG_VALUE("log-format", "text|json", flag_set_log_format, type, settings.format, \
+			   "(default text)"),                                                     \
+		FLAG_VALUE("v", "LEVEL", flag_set_log_level, type, settings.level,                \
+			   "0 warnings, 1 info (default), 2 debug")
 
 struct process_hooks {
 	/* Fill the pages /healthz and /readyz, and say whether it is so. */
