@@ -113,12 +113,25 @@ TSAN := build/tsan$(patsubst build/$(V)%,%,$(OUT))
 # Fuzzing needs clang, whatever the rest is built with.
 FUZZ := build/fuzz-clang
 
+EMPTY :=
+SPACE := $(EMPTY) $(EMPTY)
+COMMA := ,
+
 sub-make     = $(MAKE) --no-print-directory
 unit-paths   = $(patsubst %.c,$1/%,$(UNIT_SOURCES) $(PROP_SOURCES))
 fuzz-paths   = $(patsubst %.c,$(FUZZ)/%,$(FUZZ_SOURCES))
 # Python suites find the programs here: release binaries, and the same with sanitizers plus helper programs.
 SUITE_ENV    = PATH="$$PATH:/usr/sbin" GPUQOS_BIN=$(CURDIR)/build/bin GPUQOS_ASAN_BIN=$(CURDIR)/$(ASAN)/bin \
 	GPUQOS_TOOLS=$(CURDIR)/$(ASAN)/tests GPUQOS_NVML=$(CURDIR)/build/nvml
+# The whole product is tested in several runs of pytest, each with clusters of its own, so that they can go
+# on at a time: what needs no controller beside it or starts its own, what looks at nodes, and all else.
+E2E_FILES = $(sort $(wildcard tests/e2e/test_*.py))
+E2E_APART = $(foreach n,placement% kubelet% extender% tenant_rights admission_claims admission_devices \
+	admission_scheduling admission_sources admission_tenants,$(filter tests/e2e/test_$n.py,$(E2E_FILES)))
+E2E_NODES = $(foreach n,agent% topology% scheduler% sources%,$(filter tests/e2e/test_$n.py,$(E2E_FILES)))
+e2e-run    = $(if $2,$1:$(subst $(SPACE),$(COMMA),$(strip $2)))
+E2E_RUNS  = $(call e2e-run,e2e,$(filter-out $(E2E_APART) $(E2E_NODES),$(E2E_FILES))) \
+	$(call e2e-run,e2e-apart,$(E2E_APART)) $(call e2e-run,e2e-nodes,$(E2E_NODES))
 have-suite   = $(if $(wildcard tests/$1/test_*.py tests/$1/*_test.py),tests/$1)
 
 build-release  = +@$(sub-make) V=release all
@@ -154,7 +167,7 @@ e2e: ## the whole product on a real control plane
 	$(build-release)
 	$(build-asan)
 	$(build-cluster)
-	@$(SUITE_ENV) tests/run $(call have-suite,e2e) $(call have-suite,setup)
+	@$(SUITE_ENV) tests/run $(E2E_RUNS) $(call have-suite,setup)
 
 test: ## everything: installs what it needs, builds, runs all suites
 	@hack/deps build test
@@ -162,9 +175,9 @@ test: ## everything: installs what it needs, builds, runs all suites
 	$(build-asan)
 	$(build-fuzz)
 	$(build-cluster)
-	@$(SUITE_ENV) tests/run --fuzz-seconds 5 $(call unit-paths,$(ASAN)) $(fuzz-paths) \
-		$(call have-suite,lib) $(call have-suite,callgrind) $(call have-suite,integration) \
-		$(call have-suite,e2e) $(call have-suite,setup)
+	@$(SUITE_ENV) tests/run --fuzz-seconds $(if $(GPUQOS_SOAK),60,2) $(call unit-paths,$(ASAN)) $(fuzz-paths) \
+		$(E2E_RUNS) $(call have-suite,integration) $(call have-suite,setup) \
+		$(call have-suite,callgrind) $(call have-suite,lib)
 
 soak: ## the same suites with full counts, and the oldest Kubernetes; takes hours
 	+@GPUQOS_SOAK=1 $(sub-make) test

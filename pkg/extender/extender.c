@@ -140,8 +140,10 @@ int extender_new(const struct extender_options *options, struct extender **ret_e
 		 struct error *err)
 {
 	CLEANUP(extender_free) struct extender *extender = mem_alloc(sizeof(*extender));
-	const struct http_server_tls tls = {options->cert_file, options->key_file,
-					    options->client_ca_file, reread};
+	const struct http_server_tls tls = {.cert_file = options->cert_file,
+					    .key_file = options->key_file,
+					    .client_ca_file = options->client_ca_file,
+					    .reread = reread};
 
 	extender->options = *options;
 	extender->loop = kube_client_loop(options->client);

@@ -77,11 +77,13 @@ void http_later_free(struct http_later *later);
 /*
  * Files in PEM, each at most LIMIT_CERTIFICATE: the server's certificate with what it is signed by,
  * its key (not encrypted; ECDSA, since each handshake with RSA takes many times as long), and the
- * CAs of clients. They are looked at every LIMIT_SERVER_REREAD_US and read again when one has
- * changed; new connections get what was read last. What cannot be used leaves the last in force.
+ * CAs of clients. They are looked at every reread_us (0: LIMIT_SERVER_REREAD_US) and read again when
+ * one has changed; new connections get what was read last. What cannot be used leaves the last in
+ * force.
  */
 struct http_server_tls {
 	const char *cert_file, *key_file, *client_ca_file;
+	int64_t reread_us;
 	/* After every reading but the first: NULL, or why it is not used. May be NULL. */
 	void (*reread)(void *context, const struct error *err);
 };

@@ -41,6 +41,7 @@ struct server_tls {
 	char *paths[N_FILES];
 	struct stamp stamps[N_FILES]; /* of what was read last, good or bad */
 	SSL_CTX *context;             /* of what was good last */
+	int64_t reread_us;
 	void (*reread)(void *context, const struct error *err);
 	void *reread_context;
 };
@@ -255,7 +256,7 @@ static void on_timer(void *context)
 	struct error err;
 	int status;
 
-	loop_timer_set(&tls->timer, loop_now(tls->loop) + LIMIT_SERVER_REREAD_US);
+	loop_timer_set(&tls->timer, loop_now(tls->loop) + tls->reread_us);
 	if (!take_changes(tls))
 		return;
 	status = read_files(tls, &err);
@@ -273,6 +274,7 @@ int server_tls_new(struct loop *loop, const struct http_server_options *options,
 	tls->paths[FILE_CERT] = mem_strdup(files->cert_file);
 	tls->paths[FILE_KEY] = mem_strdup(files->key_file);
 	tls->paths[FILE_CA] = mem_strdup(files->client_ca_file);
+	tls->reread_us = files->reread_us ? files->reread_us : LIMIT_SERVER_REREAD_US;
 	tls->reread = files->reread;
 	tls->reread_context = options->context;
 	loop_timer_init(&tls->timer, loop, "http-server-tls", on_timer, tls);
@@ -281,7 +283,7 @@ int server_tls_new(struct loop *loop, const struct http_server_options *options,
 		server_tls_free(tls);
 		return -1;
 	}
-	loop_timer_set(&tls->timer, loop_now(loop) + LIMIT_SERVER_REREAD_US);
+	loop_timer_set(&tls->timer, loop_now(loop) + tls->reread_us);
 	*ret_tls = tls;
 	return 0;
 }

@@ -2,7 +2,7 @@
 
 The audit log tells replicas apart by the tokens they use. A term begins with the
 first Lease write of a replica that succeeds; a write by another after the term's
-first write is an overlap. `make test` plays 5 rounds with a short lease, `make
+first write is an overlap. `make test` plays 3 rounds with a short lease, `make
 soak` 100, and one with the default timings.
 """
 
@@ -26,7 +26,7 @@ from controller import SYSTEM, install
 from gpus import Namespace
 from harness import SHORT_LEASE, SOAK, STATE, Proxy, Replica, is_lease, is_write, of_replica, show
 
-ROUNDS = 100 if SOAK else 5
+ROUNDS = 100 if SOAK else 3
 DURATION, DEADLINE = 3, 2  # of SHORT_LEASE, seconds
 # What a takeover may take beyond the duration, and a release at all.
 GRACE = 2
@@ -340,7 +340,7 @@ def test_client_go_and_we_follow_each_other_on_one_lease(pair, tmp_path):
 
 # --- what waits when the lease is lost
 
-NAMESPACES = 120
+NAMESPACES = 120 if SOAK else 40
 
 
 def test_work_that_is_queued_when_the_lease_is_lost_is_not_written(request, cluster, tmp_path):

@@ -27,6 +27,7 @@
 #define MAX_BODY  (3 * 1024 * 1024)
 #define LATER_US  (5 * USEC_PER_MSEC)
 #define TICK_US   (5 * USEC_PER_MSEC)
+#define REREAD_US (300 * USEC_PER_MSEC)
 #define MAX_STATS 4096
 
 struct program {
@@ -138,7 +139,7 @@ static void stop(void *context)
 int main(int argc, char **argv)
 {
 	struct program program = {0};
-	struct http_server_tls tls = {.reread = reread};
+	struct http_server_tls tls = {.reread = reread, .reread_us = REREAD_US};
 	struct http_server_options options = {.address = "127.0.0.1:0",
 					      .handle = handle,
 					      .context = &program,
