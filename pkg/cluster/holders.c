@@ -15,7 +15,7 @@
 
 /* --- evictions */
 
-static const char *refusal_text(uint32_t outcome)
+const char *eviction_text(enum eviction_outcome outcome)
 {
 	static const char *const texts[] = {
 #define X(name, text) [EVICTION_##name] = text,
@@ -127,7 +127,7 @@ static void view_eviction(struct walk *walk, uint32_t slot, struct quota_holder 
 	eviction = eviction_at(walk->cluster, slot);
 	if (walk->now_us >= eviction->until_us)
 		return;
-	holder->blocked = refusal_text(eviction->outcome);
+	holder->blocked = eviction_text((enum eviction_outcome)eviction->outcome);
 	holder->terminating |= eviction->outcome == EVICTION_ISSUED;
 	walk->holders.look_again_us = MIN(walk->holders.look_again_us, eviction->until_us);
 }

@@ -27,6 +27,9 @@ enum eviction_outcome {
 #undef X
 };
 
+/* Why it did not; NULL where it did. Borrowed, static. */
+const char *eviction_text(enum eviction_outcome outcome);
+
 /* An eviction counts as under way for so long if no watch shows it. Where the cache does not keep
  * the pod, no watch can: then until its claims are gone. */
 #define EVICTION_SHOWN_US (60 * USEC_PER_SEC)

@@ -21,6 +21,9 @@ enum victim_budget {
 	BUDGET_SEVERAL  /* several do: the API server then evicts nobody (HTTP 500) */
 };
 
+/* Kubernetes' default of terminationGracePeriodSeconds: where a pod's own is not known. */
+#define VICTIM_GRACE_US (30LL * 1000 * 1000)
+
 struct cluster_victim {
 	uint32_t namespace, tenant, node; /* TABLE_NONE: of no tenant; not bound */
 	uint32_t gang;      /* a number equal for all pods of one gang; TABLE_NONE: it is in none */

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pods as those that might go: what the records already tell, put together. Nothing is added up but
+ * what one pod holds, so that tens of thousands can be asked for in a plan.
+ */
+#include "cluster/victims.h"
+
+#include "base/checked.h"
+#include "cluster/dra_internal.h"
+#include "cluster/holders.h"
+#include "cluster/part.h"
+
+/* --- what it holds */
+
+static int64_t whole_cards(const struct cluster *cluster, const struct part *part)
+{
+	int64_t cards = 0;
+
+	for (size_t i = 0; i < part->n_rows; i++)
+		if (cluster->prices[part->rows[i].row].sharing == DEVICE_WHOLE)
+			cards = saturating_add(cards, part->rows[i].count);
+	return cards;
+}
+
+/* The claim that the scheduler made for it goes with it. */
+static void view_charge(const struct cluster *cluster, const struct pod_record *pod,
+			struct cluster_victim *victim)
+{
+	uint32_t claim = claim_of_pod(cluster, pod->namespace, pod->extended_claim);
+	struct part part;
+
+	pod_part(cluster, pod, &part);
+	victim->charge = pod->charge;
+	victim->gpus = whole_cards(cluster, &part);
+	if (claim == TABLE_NONE)
+		return;
+	claim_part(cluster, claim, &part);
+	victim->charge =
+		saturating_add(victim->charge, device_claim_at(&cluster->dra, claim)->charge);
+	victim->gpus = saturating_add(victim->gpus, whole_cards(cluster, &part));
+}
+
+/* --- whose it is */
+
+/* A loan that nobody uses takes no memory of others: what it holds is its own. */
+static bool is_borrowing(const struct cluster *cluster, uint32_t namespace)
+{
+	const struct namespace_record *record = namespace_at(cluster, namespace);
+	struct tenant_grant grant;
+
+	if (record->tenant == TABLE_NONE)
+		return false;
+	grant = grant_of(cluster, namespace);
+	return grant.borrowed > 0 && sum_clamp(record->sums.used) > grant.granted;
+}
+
+static void view_tenant(const struct cluster *cluster, uint32_t namespace,
+			struct cluster_victim *victim)
+{
+	victim->tenant = namespace_at(cluster, namespace)->tenant;
+	victim->preemptible = PREEMPTIBLE_DEFAULT;
+	victim->borrowing = is_borrowing(cluster, namespace);
+	if (victim->tenant != TABLE_NONE)
+		victim->tier = (enum tenant_tier)tenant_at(cluster, victim->tenant)->tier;
+}
+
+/* --- what is under way */
+
+static void view_eviction(const struct cluster *cluster, const struct pod_record *pod,
+			  int64_t now_us, struct cluster_victim *victim)
+{
+	const struct eviction_record *eviction;
+
+	victim->terminating = pod->terminating;
+	if (pod->eviction == TABLE_NONE)
+		return;
+	eviction = eviction_at(cluster, pod->eviction);
+	if (now_us >= eviction->until_us)
+		return;
+	victim->terminating |= eviction->outcome == EVICTION_ISSUED;
+	victim->refused = eviction_text((enum eviction_outcome)eviction->outcome);
+}
+
+void cluster_victim(const struct cluster *cluster, uint32_t pod, int64_t now_us,
+		    int64_t now_real_us, struct cluster_victim *ret_victim)
+{
+	const struct pod_record *record = pod_at(cluster, pod);
+	struct cluster_victim victim = {
+		.namespace = record->namespace,
+		.node = record->node,
+		.gang = TABLE_NONE,
+		.owner = record->owner,
+		.budget_of = TABLE_NONE,
+		.started_us = (int64_t)record->created_s * USEC_PER_SEC,
+		.grace_us = VICTIM_GRACE_US,
+		.busy = AMOUNT_UNKNOWN,
+		.running = record->phase == POD_RUNNING,
+		.finished = pod_finished(record),
+	};
+
+	(void)now_real_us;
+	view_tenant(cluster, record->namespace, &victim);
+	view_charge(cluster, record, &victim);
+	view_eviction(cluster, record, now_us, &victim);
+	*ret_victim = victim;
+}
+
+/* --- gangs and budgets: none is read yet */
+
+uint32_t cluster_gang_pod(const struct cluster *cluster, uint32_t gang)
+{
+	(void)cluster;
+	(void)gang;
+	return TABLE_NONE;
+}
+
+uint32_t cluster_gang_next(const struct cluster *cluster, uint32_t pod)
+{
+	(void)cluster;
+	(void)pod;
+	return TABLE_NONE;
+}
+
+int64_t cluster_budget_left(const struct cluster *cluster, uint32_t budget)
+{
+	(void)cluster;
+	(void)budget;
+	return 0;
+}
