@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
+#include "model/objective.h"
 #include "model/tenant.h"
 
 static const char *shrink_text(int value)
@@ -40,16 +41,37 @@ static const char *operator_text(int value)
 	return label_operator_text((enum label_operator)value);
 }
 
+static const char *state_text(int value)
+{
+	return objective_state_text((enum objective_state)value);
+}
+
+static const char *why_text(int value)
+{
+	return objective_reason_text((enum objective_reason)value);
+}
+
+static const char *direction_text(int value)
+{
+	return objective_direction_text((enum objective_direction)value);
+}
+
 static void texts_are_there_and_unlike_each_other(void **state)
 {
-#define X(name, text) +1
+#define X(name, ...) +1
 	static const struct {
 		const char *(*text)(int value);
 		int count;
 	} enums[] = {
-		{shrink_text, 0 SHRINK_POLICIES(X)},   {condition_text, 0 QUOTA_CONDITIONS(X)},
-		{reason_text, 0 QUOTA_REASONS(X)},     {tier_text, 0 TENANT_TIERS(X)},
-		{tenant_text, 0 TENANT_CONDITIONS(X)}, {operator_text, 0 LABEL_OPERATORS(X)},
+		{shrink_text, 0 SHRINK_POLICIES(X)},
+		{condition_text, 0 QUOTA_CONDITIONS(X)},
+		{reason_text, 0 QUOTA_REASONS(X)},
+		{tier_text, 0 TENANT_TIERS(X)},
+		{tenant_text, 0 TENANT_CONDITIONS(X)},
+		{operator_text, 0 LABEL_OPERATORS(X)},
+		{state_text, 0 OBJECTIVE_STATES(X)},
+		{why_text, 0 OBJECTIVE_REASONS(X)},
+		{direction_text, 0 OBJECTIVE_DIRECTIONS(X)},
 	};
 #undef X
 	size_t i;

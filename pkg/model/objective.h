@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_MODEL_OBJECTIVE_H
+#define GPUQOS_MODEL_OBJECTIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+/*
+ * What a tenant's users are promised, as a number that Prometheus can tell. Values are millionths
+ * of the unit that the metric has, and so seconds are µs; presets are in seconds all.
+ */
+
+/* Presets: name, text in spec.objectives[].preset, whether it is a mean, and so has no quantiles.
+ * What each asks Prometheus is in prom/preset.h. */
+#define OBJECTIVE_PRESETS(X)                                       \
+	X(VLLM_FIRST_TOKEN, "vllm-time-to-first-token", false)     \
+	X(VLLM_INTER_TOKEN, "vllm-inter-token-latency", false)     \
+	X(VLLM_QUEUE, "vllm-queue-time", false)                    \
+	X(VLLM_REQUEST, "vllm-request-latency", false)             \
+	X(SGLANG_FIRST_TOKEN, "sglang-time-to-first-token", false) \
+	X(SGLANG_INTER_TOKEN, "sglang-inter-token-latency", false) \
+	X(SGLANG_QUEUE, "sglang-queue-time", false)                \
+	X(SGLANG_REQUEST, "sglang-request-latency", false)         \
+	X(TGI_INTER_TOKEN, "tgi-inter-token-latency", false)       \
+	X(TGI_QUEUE, "tgi-queue-time", false)                      \
+	X(TGI_REQUEST, "tgi-request-latency", false)               \
+	X(TRITON_FIRST_TOKEN, "triton-time-to-first-token", false) \
+	X(TRITON_QUEUE, "triton-queue-time", true)                 \
+	X(TRITON_REQUEST, "triton-request-latency", true)
+
+enum objective_preset {
+	PRESET_NONE, /* a query of the platform's own */
+#define X(name, text, mean) PRESET_##name,
+	OBJECTIVE_PRESETS(X)
+#undef X
+		PRESET_COUNT
+};
+
+/* The side of the threshold where values are to be: name, text in spec.objectives[].direction. */
+#define OBJECTIVE_DIRECTIONS(X) \
+	X(BELOW, "Below")       \
+	X(ABOVE, "Above")
+
+enum objective_direction {
+#define X(name, text) OBJECTIVE_##name,
+	OBJECTIVE_DIRECTIONS(X)
+#undef X
+};
+
+/* How long spec.objectives[].for may be, and is where the spec says nothing. */
+#define OBJECTIVE_FOR_LEAST_US   (5LL * 1000 * 1000)
+#define OBJECTIVE_FOR_MOST_US    (3600LL * 1000 * 1000)
+#define OBJECTIVE_FOR_US         (60LL * 1000 * 1000)
+#define OBJECTIVE_QUANTILE       95
+#define OBJECTIVE_THRESHOLD_MOST (1000LL * 1000 * 1000 * 1000) /* whole units */
+#define OBJECTIVE_PENDING_MOST_S 86400
+
+/* One of spec.objectives[]. Borrowed from whoever holds it. */
+struct objective_spec {
+	struct str name;
+	enum objective_preset preset;
+	int quantile;      /* percent: 50, 90, 95, 99; 0 without a preset, and for means */
+	struct str query;  /* PromQL; empty with a preset */
+	int64_t threshold; /* millionths, > 0 */
+	enum objective_direction direction;
+	int64_t for_us; /* the value must be past the threshold for so long to be a violation */
+};
+
+bool objective_spec_equal(const struct objective_spec *a, const struct objective_spec *b);
+
+/* Verdicts: name, text in status.objectives[].state. In rising order of harm, but for UNKNOWN,
+ * which is neither good nor bad and lets nobody act. */
+#define OBJECTIVE_STATES(X)   \
+	X(UNKNOWN, "Unknown") \
+	X(MET, "Met")         \
+	X(AT_RISK, "AtRisk")  \
+	X(VIOLATED, "Violated")
+
+enum objective_state {
+#define X(name, text) OBJECTIVE_##name,
+	OBJECTIVE_STATES(X)
+#undef X
+		OBJECTIVE_STATE_COUNT
+};
+
+/* Why: name, text in status.objectives[].reason, a sentence for people. The first three belong to
+ * Met, AtRisk and Violated, all others to Unknown. */
+#define OBJECTIVE_REASONS(X)                                                                    \
+	X(WITHIN, "WithinThreshold", "the value keeps to its side of the threshold")            \
+	X(BURNING, "BurnRate",                                                                  \
+	  "the value is past the threshold so often that a violation is near")                  \
+	X(PAST, "PastThreshold",                                                                \
+	  "the value was past the threshold for as long as the spec allows")                    \
+	X(ABSENT, "Absent", "Prometheus has no such series for the tenant's pods")              \
+	X(STALE, "Stale", "the newest sample is too old")                                       \
+	X(NAN, "NaN", "the value is no number, as of a histogram that nothing was counted in")  \
+	X(CLONED, "Cloned",                                                                     \
+	  "all pods show the very same figures, which are then those of something they share")  \
+	X(ALL_ZERO, "AllZero", "all figures are 0, as of counters that nobody drives")          \
+	X(CLOCK_SKEW, "ClockSkew", "Prometheus's clock and the controller's are too far apart") \
+	X(TOO_FEW, "TooFew", "too few samples in a row to judge by")                            \
+	X(SOURCE_DOWN, "SourceDown", "Prometheus does not answer, or refuses the query")        \
+	X(NO_QUERY, "NoQuery", "the controller's configuration names no Prometheus")            \
+	X(RESTARTED, "Restarted",                                                               \
+	  "samples are collected anew since the controller, or the spec, "                      \
+	  "changed")
+
+enum objective_reason {
+#define X(name, text, sentence) OBJECTIVE_REASON_##name,
+	OBJECTIVE_REASONS(X)
+#undef X
+		OBJECTIVE_REASON_COUNT
+};
+
+/* Not known: a verdict without a value. */
+#define OBJECTIVE_NO_VALUE INT64_MIN
+
+/* One of status.objectives[]. */
+struct objective_status {
+	struct str name;
+	enum objective_state state;
+	enum objective_reason reason;
+	int64_t value;    /* millionths, rounded as objective_round() does, or OBJECTIVE_NO_VALUE */
+	int64_t since_us; /* real, full seconds: of the state */
+};
+
+/* To three significant digits, so that a status does not follow each sample. */
+int64_t objective_round(int64_t millionths);
+
+struct objective_text {
+	char text[32];
+};
+
+/* Decimal without an exponent, as a quantity is read: "0.213", "-1200"; by value, like
+ * amount_text(). */
+struct objective_text objective_value_text(int64_t millionths);
+
+/* Borrowed, static. */
+const char *objective_preset_text(enum objective_preset preset); /* PRESET_NONE: "" */
+bool objective_preset_is_mean(enum objective_preset preset);
+const char *objective_direction_text(enum objective_direction direction);
+const char *objective_state_text(enum objective_state state);
+const char *objective_reason_text(enum objective_reason reason);
+const char *objective_reason_sentence(enum objective_reason reason);
+
+#endif
