@@ -143,7 +143,7 @@ build-cluster  = @if [ -x hack/cluster/build ]; then hack/cluster/build; fi
 .PHONY: unit tsan fuzz fuzz-smoke integration e2e test soak bench
 unit: ## unit and property tests under ASan and UBSan
 	+@$(sub-make) V=asan unit-tests
-	@$(SUITE_ENV) tests/run $(call unit-paths,$(ASAN)) $(call have-suite,lib)
+	@$(SUITE_ENV) tests/run $(call unit-paths,$(ASAN)) $(call have-suite,lib) $(call have-suite,monitoring)
 
 tsan: ## unit and property tests under TSan
 	+@$(sub-make) V=tsan unit-tests
@@ -177,7 +177,7 @@ test: ## everything: installs what it needs, builds, runs all suites
 	$(build-cluster)
 	@$(SUITE_ENV) tests/run --fuzz-seconds $(if $(GPUQOS_SOAK),60,2) $(call unit-paths,$(ASAN)) $(fuzz-paths) \
 		$(E2E_RUNS) $(call have-suite,integration) $(call have-suite,setup) \
-		$(call have-suite,callgrind) $(call have-suite,lib)
+		$(call have-suite,callgrind) $(call have-suite,lib) $(call have-suite,monitoring)
 
 soak: ## the same suites with full counts, and the oldest Kubernetes; takes hours
 	+@GPUQOS_SOAK=1 $(sub-make) test
