@@ -77,9 +77,9 @@ void http_later_free(struct http_later *later);
 /*
  * Files in PEM, each at most LIMIT_CERTIFICATE: the server's certificate with what it is signed by,
  * its key (not encrypted; ECDSA, since each handshake with RSA takes many times as long), and the
- * CAs of clients. They are looked at every reread_us (0: LIMIT_SERVER_REREAD_US) and read again when
- * one has changed; new connections get what was read last. What cannot be used leaves the last in
- * force.
+ * CAs of clients. They are looked at every reread_us (0: LIMIT_SERVER_REREAD_US) and read again
+ * when one has changed; new connections get what was read last. What cannot be used leaves the last
+ * in force.
  */
 struct http_server_tls {
 	const char *cert_file, *key_file, *client_ca_file;
