@@ -101,3 +101,30 @@ uint64_t hash_u64_pair(const struct hash_key *key, uint64_t a, uint64_t b)
 	sip_word(&s, (uint64_t)16 << 56);
 	return sip_finish(&s);
 }
+
+/* Both halves of a product. */
+static inline uint64_t fold(uint64_t a, uint64_t b)
+{
+	__extension__ unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint64_t hash_quick(const struct hash_key *key, const void *data, size_t len)
+{
+	const unsigned char *at = data;
+	uint64_t hash = key->k0 ^ (uint64_t)len, a, b;
+	size_t left = len;
+
+	for (; left > 16; left -= 16, at += 16)
+		hash = fold(read_word(at, 8) ^ key->k1, read_word(at + 8, 8) ^ hash);
+	if (len >= 16) { /* the last sixteen, of which some were read before */
+		a = read_word(at + left - 16, 8);
+		b = read_word(at + left - 8, 8);
+	} else {
+		a = read_word(at, left > 8 ? 8 : left);
+		b = left > 8 ? read_word(at + left - 8, 8) : 0;
+	}
+	hash = fold(a ^ key->k1, b ^ hash);
+	return fold(hash ^ key->k0, key->k1 | 1);
+}

@@ -18,5 +18,11 @@ void hash_key_init(struct hash_key *ret_key); /* from the kernel's random source
 uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t len);
 /* For keys that are a few integers: the same function over their 16 bytes, low byte first. */
 uint64_t hash_u64_pair(const struct hash_key *key, uint64_t a, uint64_t b);
+/*
+ * A third of the time of hash_bytes(), and not as hard to predict: for tables where each name is
+ * compared and whoever may choose the names gains nothing by their lying together. Two words at a
+ * time are multiplied to 128 bits, after Wang Yi's wyhash.
+ */
+uint64_t hash_quick(const struct hash_key *key, const void *data, size_t len);
 
 #endif

@@ -121,6 +121,7 @@ static void find_dearest(struct cluster *cluster)
 
 void class_offers_outdate(struct cluster *cluster)
 {
+	resources_changed(cluster);
 	cluster->class_list.stale = true;
 	if (cluster->dra.offers_stale)
 		return;
@@ -135,6 +136,7 @@ void class_offers_refresh(struct cluster *cluster)
 	if (!dra->offers_stale)
 		return;
 	dra->offers_stale = false;
+	resources_changed(cluster);
 	forget_offers(cluster);
 	for (uint32_t kind = table_next(&dra->device_kinds, 0); kind != TABLE_NONE;
 	     kind = table_next(&dra->device_kinds, kind + 1)) {

@@ -97,6 +97,7 @@ void cluster_free(struct cluster *cluster)
 	map_clear(&cluster->namespaces_by_name);
 	map_clear(&cluster->tenants_by_name);
 	map_clear(&cluster->kinds_by_value);
+	mem_free(cluster->stamps);
 	mem_free(cluster->selectors.entries);
 	mem_free(cluster->selectors.keys);
 	buf_clear(&cluster->scratch);

@@ -421,6 +421,7 @@ static void finish(struct cluster *cluster, const struct taken *taken, uint32_t 
 	if (old_pool != pool)
 		pool_assemble(cluster, old_pool);
 	cluster->class_list.stale = true;
+	resources_changed(cluster);
 	prices_settle(cluster);
 	put_back(cluster, taken);
 	pool_release(cluster, pool);

@@ -22,11 +22,6 @@ uint32_t cluster_node_find(const struct cluster *cluster, struct str name)
 	return node_find(cluster, name);
 }
 
-uint64_t cluster_nodes_changed(const struct cluster *cluster)
-{
-	return cluster->nodes_changed;
-}
-
 bool cluster_node_reconfiguring(const struct cluster *cluster, uint32_t node)
 {
 	return node_at(cluster, node)->reconfiguring;

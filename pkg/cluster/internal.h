@@ -156,6 +156,16 @@ void room_add(struct cluster *cluster, uint32_t pod);
 /* Whole cards that a node offers, of all makers. */
 int64_t room_cards(const struct cluster *cluster, const struct node_record *node);
 
+/* --- stamps.c: struct node_stamp and cluster_resources_changed() */
+
+/* Something that placement reads of the node. */
+void room_changed(struct cluster *cluster, uint32_t node);
+/* The handle is a node's from now on, or no more. */
+void room_born(struct cluster *cluster, uint32_t node);
+void room_died(struct cluster *cluster, uint32_t node);
+/* Kinds of offers, prices, classes or devices of slices. */
+void resources_changed(struct cluster *cluster);
+
 /* --- agents.c */
 uint32_t agent_find(const struct cluster *cluster, struct str lease);
 bool agent_lives_on(const struct cluster *cluster, struct str node);

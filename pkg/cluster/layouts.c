@@ -220,9 +220,11 @@ void layout_settle(struct cluster *cluster, uint32_t node)
 	struct node_record *record = node_at(cluster, node);
 	enum layout_state state = judge(cluster, record);
 
-	if (state != (enum layout_state)record->state)
-		mark_node(cluster, node);
+	if (state == (enum layout_state)record->state)
+		return;
 	record->state = (uint8_t)state;
+	room_changed(cluster, node);
+	mark_node(cluster, node);
 }
 
 void cluster_layouts(const struct cluster *cluster, struct cluster_layouts *ret_layouts)

@@ -33,7 +33,7 @@ uint32_t node_get(struct cluster *cluster, struct str name)
 	record->published = record->state = record->told = LAYOUT_IS_ABSENT;
 	record->agent_lives = agent_lives_on(cluster, name);
 	name_insert(cluster, CLUSTER_NODES, node);
-	cluster->nodes_changed++;
+	room_born(cluster, node);
 	return node;
 }
 
@@ -48,7 +48,7 @@ void node_release(struct cluster *cluster, uint32_t node)
 	name_remove(cluster, CLUSTER_NODES, node);
 	intern_unref(cluster->intern, record->name);
 	table_remove(&cluster->nodes, node);
-	cluster->nodes_changed++;
+	room_died(cluster, node);
 }
 
 /* --- offers */
@@ -210,6 +210,7 @@ static int apply(struct cluster *cluster, const struct node_facts *facts, struct
 		offers_change(cluster, node, &kinds);
 	}
 	layout_settle(cluster, node);
+	room_changed(cluster, node);
 	return 0;
 }
 
@@ -229,6 +230,6 @@ void node_gone(struct cluster *cluster, uint32_t node)
 	if (node_at(cluster, node)->first_offer != TABLE_NONE)
 		offers_change(cluster, node, &none);
 	layout_settle(cluster, node);
-	room_refresh(cluster, node);
+	room_refresh(cluster, node); /* and so it has changed, if in nothing else */
 	node_release(cluster, node);
 }

@@ -59,14 +59,24 @@ struct cluster_room {
 	uint64_t assumed; /* that others of them are assumed to get, as placement chose */
 };
 
+/*
+ * By handle, for who remembers what it was told of a node: as long as version is the same, all that
+ * is said here of the node is too, but for what the pod of an ask holds itself, and as long as
+ * cluster_resources_changed() is. As long as born is the same, and not 0, so is the node's name.
+ */
+struct node_stamp {
+	uint64_t version, born; /* versions are never used again, and above 0 */
+};
+
+/* Of all handles below @ret_n. */
+const struct node_stamp *cluster_node_stamps(const struct cluster *cluster, uint32_t *ret_n);
+uint64_t cluster_resources_changed(const struct cluster *cluster);
+
 struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node);
 bool cluster_node_exists(const struct cluster *cluster, uint32_t node);
-/*
- * For who asks about many nodes, before each: has the processor fetch what is read of those that
- * come a little later. @nodes: the one that is next, and the @n - 1 after it; any may be
- * TABLE_NONE.
- */
-void cluster_node_ahead(const struct cluster *cluster, const uint32_t *nodes, size_t n);
+/* Have the processor fetch what is read of a node: its record, then what that names. */
+void cluster_node_ahead(const struct cluster *cluster, uint32_t node);
+void cluster_node_ahead_offer(const struct cluster *cluster, uint32_t node);
 bool cluster_node_offers(const struct cluster *cluster, uint32_t node); /* any GPU */
 /* Why its layout is not known, a sentence; empty where that is all there is to say. */
 struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node);

@@ -67,6 +67,7 @@ static int kind_add(struct cluster *cluster, const struct offer_kind *wanted, ui
 	kind = table_add(&cluster->kinds);
 	*kind_at(cluster, kind) = *wanted;
 	cluster->prices_stale = true;
+	resources_changed(cluster);
 	*ret_kind = kind;
 	return 0;
 }
@@ -135,6 +136,7 @@ void kind_unref(struct cluster *cluster, uint32_t kind)
 		return;
 	map_remove(&cluster->kinds_by_value, kind_hash(cluster, record), kind);
 	table_remove(&cluster->kinds, kind);
+	resources_changed(cluster);
 	if (!resource_is_offered(cluster, resource))
 		cluster->resource_names--;
 	intern_unref(cluster->intern, record->resource);
@@ -283,6 +285,7 @@ void prices_clear(struct cluster *cluster)
 void prices_outdate(struct cluster *cluster)
 {
 	cluster->price_version++;
+	resources_changed(cluster);
 	mark_concerned(cluster);
 }
 

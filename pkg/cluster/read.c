@@ -375,11 +375,11 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 	stats.bytes[CLUSTER_PODS] += table_bytes(&cluster->pods) +
 				     map_bytes(&cluster->pods_by_name) +
 				     table_bytes(&cluster->evictions);
-	stats.bytes[CLUSTER_NODES] += table_bytes(&cluster->nodes) +
-				      map_bytes(&cluster->nodes_by_name) +
-				      table_bytes(&cluster->offers) + table_bytes(&cluster->kinds) +
-				      map_bytes(&cluster->kinds_by_value) +
-				      (cluster->n_prices + 1) * sizeof(*cluster->prices);
+	stats.bytes[CLUSTER_NODES] +=
+		table_bytes(&cluster->nodes) + cluster->n_stamps * sizeof(*cluster->stamps) +
+		map_bytes(&cluster->nodes_by_name) + table_bytes(&cluster->offers) +
+		table_bytes(&cluster->kinds) + map_bytes(&cluster->kinds_by_value) +
+		(cluster->n_prices + 1) * sizeof(*cluster->prices);
 	stats.bytes[CLUSTER_NAMESPACES] += table_bytes(&cluster->namespaces) +
 					   map_bytes(&cluster->namespaces_by_name) +
 					   table_bytes(&cluster->uses);

@@ -83,8 +83,6 @@ int cluster_bare_view(const struct cluster *cluster, uint32_t namespace, struct 
 uint32_t cluster_node_next(const struct cluster *cluster, uint32_t from);
 struct str cluster_node_name(const struct cluster *cluster, uint32_t node);
 uint32_t cluster_node_find(const struct cluster *cluster, struct str name); /* TABLE_NONE */
-/* As long as it is the same, what cluster_node_find() found is found again. */
-uint64_t cluster_nodes_changed(const struct cluster *cluster);
 /* Whether its cards are being cut anew, so that nothing should be bound there. */
 bool cluster_node_reconfiguring(const struct cluster *cluster, uint32_t node);
 

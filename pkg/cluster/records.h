@@ -9,6 +9,7 @@
 #include "base/table.h"
 #include "cluster/class_list.h"
 #include "cluster/cluster.h"
+#include "cluster/placement.h"
 #include "cluster/dra.h"
 #include "cluster/uid.h"
 #include "cluster/vectors.h"
@@ -270,7 +271,9 @@ struct cluster {
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
 	struct map tenants_by_name, layouts_by_shape;
 	uint64_t layouts_made;
-	uint64_t nodes_changed; /* how often a handle became a node's, or ceased to be */
+	struct node_stamp *stamps; /* owned: by handles of nodes */
+	uint32_t n_stamps;
+	uint64_t rooms_changed, nodes_born, resources_changed; /* how often */
 	struct selector_index selectors;
 	bool selectors_stale; /* tenants changed since namespaces were given to them */
 

@@ -91,6 +91,7 @@ void room_add(struct cluster *cluster, uint32_t pod)
 	node = node_at(cluster, record->node);
 	hold(cluster, record->node, record);
 	node->assumed_cards &= ~node->seen_cards;
+	room_changed(cluster, record->node);
 	mark_node(cluster, record->node);
 }
 
@@ -112,6 +113,7 @@ void room_refresh(struct cluster *cluster, uint32_t node)
 		if (!pod_finished(pod_at(cluster, pod)))
 			hold(cluster, node, pod_at(cluster, pod));
 	record->assumed_cards &= ~record->seen_cards;
+	room_changed(cluster, node);
 	mark_node(cluster, node);
 }
 
@@ -128,30 +130,27 @@ int64_t room_cards(const struct cluster *cluster, const struct node_record *node
 
 /* --- reading */
 
-#define AHEAD_RECORD 12 /* nodes */
-#define AHEAD_OFFER  6
-#define CACHE_LINE   64
+#define CACHE_LINE 64
 
 bool cluster_node_exists(const struct cluster *cluster, uint32_t node)
 {
 	return table_has(&cluster->nodes, node) && node_at(cluster, node)->exists;
 }
 
-/* First the record, then the offer that it names. */
-void cluster_node_ahead(const struct cluster *cluster, const uint32_t *nodes, size_t n)
+void cluster_node_ahead(const struct cluster *cluster, uint32_t node)
 {
-	if (n > AHEAD_RECORD && nodes[AHEAD_RECORD] < cluster->nodes.end) {
-		const char *record = table_at(&cluster->nodes, nodes[AHEAD_RECORD]);
+	const char *record = table_at(&cluster->nodes, node);
 
-		for (size_t at = 0; at < sizeof(struct node_record); at += CACHE_LINE)
-			__builtin_prefetch(record + at);
-	}
-	if (n > AHEAD_OFFER && nodes[AHEAD_OFFER] < cluster->nodes.end) {
-		uint32_t offer = node_at(cluster, nodes[AHEAD_OFFER])->first_offer;
+	for (size_t at = 0; at < sizeof(struct node_record); at += CACHE_LINE)
+		__builtin_prefetch(record + at);
+}
 
-		if (offer < cluster->offers.end)
-			__builtin_prefetch(table_at(&cluster->offers, offer));
-	}
+void cluster_node_ahead_offer(const struct cluster *cluster, uint32_t node)
+{
+	uint32_t offer = node_at(cluster, node)->first_offer;
+
+	if (offer < cluster->offers.end)
+		__builtin_prefetch(table_at(&cluster->offers, offer));
 }
 
 bool cluster_node_offers(const struct cluster *cluster, uint32_t node)

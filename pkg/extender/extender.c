@@ -172,6 +172,7 @@ void extender_free(struct extender *extender)
 	http_server_free(extender->server);
 	loop_timer_clear(&extender->expiry);
 	arena_clear(&extender->arena);
+	place_memory_clear(&extender->memory);
 	mem_free(extender);
 }
 

@@ -134,7 +134,7 @@ static void filter(struct extender *extender, const struct question *question, s
 	}
 	names_find(extender, question->args.names, n, nodes);
 	for (size_t i = 0; i < n; i++) {
-		cluster_node_ahead(extender->options.cluster, &nodes[i], n - i);
+		place_ahead(&extender->place, &nodes[i], n - i);
 		verdicts[i] = judge(extender, &v, nodes[i]);
 	}
 	if (v.fitting == 0 && n > 0)

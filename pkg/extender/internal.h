@@ -29,19 +29,20 @@ struct unseen {
 };
 
 /*
- * Nodes by the hashes of their names, since every call names every node: a hash of 64 bits, with a
- * key that nobody else knows, stands for the name itself.
+ * Nodes by their names, since every call names every node: open addressing, never full. Longer
+ * names than text has room for are not kept.
  */
-#define EXTENDER_NAMES_WAYS 4
-#define EXTENDER_NAMES_SETS (LIMIT_EXTENDER_NAMES / EXTENDER_NAMES_WAYS)
+#define EXTENDER_NAMES_LINES (2 * LIMIT_EXTENDER_NAMES)
+#define EXTENDER_NAMES_MOST  (EXTENDER_NAMES_LINES / 8 * 7)
 
 struct names {
-	uint64_t changed; /* cluster_nodes_changed() when they were found */
+	uint32_t n;
 	struct known_name {
-		uint64_t hash;
+		uint64_t born; /* of the node (struct node_stamp); 0: the line is free */
 		uint32_t node;
-		bool known;
-	} known[EXTENDER_NAMES_SETS][EXTENDER_NAMES_WAYS];
+		uint8_t len;
+		char text[51];
+	} known[EXTENDER_NAMES_LINES];
 };
 
 /* Nodes that other pods are about to be bound to, by handle: open addressing, at most half full. */

@@ -47,8 +47,7 @@ static void prioritize(struct extender *extender, const struct question *questio
 	soft_set_make(extender, question->uid, &taken);
 	names_find(extender, args->names, args->n_names, ranking->nodes);
 	for (size_t i = 0; i < args->n_names; i++) {
-		cluster_node_ahead(extender->options.cluster, &ranking->nodes[i],
-				   args->n_names - i);
+		place_ahead(&extender->place, &ranking->nodes[i], args->n_names - i);
 		totals[i] = total_of(extender, &taken, ranking->nodes[i]);
 		least = MIN(least, totals[i]);
 		if (totals[i] > most)

@@ -29,10 +29,14 @@ void place_begin(struct place *place, const struct place_tools *tools,
 	place->ask = *ask;
 	place->topology = cluster_topology_of(tools->cluster, ask->namespace);
 	place->first_decision = NULL;
-	place->look.node = TABLE_NONE;
+	memset(place->by_price, 0, sizeof(place->by_price));
+	place->look.node = place->loose_node = TABLE_NONE;
+	place->own_node =
+		ask->pod == TABLE_NONE ? TABLE_NONE : cluster_pod_node(tools->cluster, ask->pod);
 	if (alignment->wished)
 		place->topology = topology_of_pod(place->topology, alignment->policy,
 						  alignment->scoped ? &alignment->scope : NULL);
+	place_sheet_open(place);
 }
 
 static struct place_answer answer(enum place_verdict verdict, uint32_t detail)
@@ -82,7 +86,7 @@ static bool is_of(const struct place *place, const struct place_decision *decisi
 }
 
 static struct place_decision *add_decision(struct place *place, const struct place_look *look,
-					   bool reconfiguring)
+					   bool reconfiguring, uint32_t number)
 {
 	struct place_decision *decision = arena_alloc(
 		place->tools.arena, sizeof(*decision) + place->ask.n * sizeof(uint64_t));
@@ -90,6 +94,7 @@ static struct place_decision *add_decision(struct place *place, const struct pla
 	if (!decision)
 		return NULL;
 	decision->next = NULL;
+	decision->number = number;
 	decision->reconfiguring = reconfiguring;
 	for (size_t i = 0; i < place->ask.n; i++)
 		decision->prices[i] = look->units[i].price;
@@ -97,21 +102,33 @@ static struct place_decision *add_decision(struct place *place, const struct pla
 	return decision;
 }
 
-static struct place_answer fit_quota(struct place *place, const struct place_look *look)
+/* NULL: there is no memory left for it. */
+static struct place_decision *find_decision(struct place *place, const struct place_look *look)
 {
 	bool reconfiguring = cluster_node_reconfiguring(place->tools.cluster, look->node);
 	struct place_decision **link = &place->first_decision;
-	uint32_t at = 0;
+	uint32_t number = 0;
 
-	for (; *link && !is_of(place, *link, look->units, reconfiguring); at++)
+	for (; *link && !is_of(place, *link, look->units, reconfiguring); number++)
 		link = &(*link)->next;
 	if (!*link)
-		*link = add_decision(place, look, reconfiguring);
-	if (!*link)
+		*link = add_decision(place, look, reconfiguring, number);
+	return *link;
+}
+
+static struct place_answer fit_quota(struct place *place, uint32_t node, uint8_t price)
+{
+	struct place_decision *decision = price < PLACE_PRICES ? place->by_price[price] : NULL;
+
+	if (!decision)
+		decision = find_decision(place, place_look_at(place, node));
+	if (price < PLACE_PRICES)
+		place->by_price[price] = decision;
+	if (!decision)
 		return answer(PLACE_QUOTA, UINT32_MAX);
-	if ((*link)->bind.verdict == BIND_ALLOWED || !(*link)->bind.enforced)
+	if (decision->bind.verdict == BIND_ALLOWED || !decision->bind.enforced)
 		return answer(PLACE_FITS, 0);
-	return answer(PLACE_QUOTA, at);
+	return answer(PLACE_QUOTA, decision->number);
 }
 
 static const char *quota_message(const struct place *place, uint32_t at)
@@ -227,22 +244,54 @@ static struct place_answer fit_layout(struct place *place, struct place_look *lo
 
 /* --- all */
 
+/* What is said of a node whoever asks, before the quota. */
+static void meet(struct place *place, uint32_t node, struct place_line *line)
+{
+	const struct cluster *cluster = place->tools.cluster;
+	struct place_answer found = answer(PLACE_FITS, 0);
+	const struct place_look *look;
+
+	line->met = true;
+	line->price = PLACE_PRICES;
+	if (!cluster_node_exists(cluster, node)) {
+		found = answer(PLACE_NO_NODE, 0);
+	} else if (!str_empty(place->ask.stranger)) {
+		found = answer(PLACE_STRANGER, 0);
+	} else {
+		look = place_look_at(place, node);
+		found = fit_devices(place, look->units);
+		line->price = place_price_of(place, look->units,
+					     cluster_node_reconfiguring(cluster, node));
+	}
+	line->devices = (uint8_t)found.verdict;
+	line->devices_detail = (uint8_t)found.detail;
+}
+
+/* And after it. */
+static void lay(struct place *place, uint32_t node, struct place_line *line)
+{
+	struct place_answer found = fit_layout(place, place_look_at(place, node));
+
+	line->laid = true;
+	line->layout = (uint8_t)found.verdict;
+	line->layout_detail = (uint8_t)found.detail;
+}
+
 struct place_answer place_fit(struct place *place, uint32_t node)
 {
-	struct place_look *look;
+	struct place_line *line = place_line_of(place, node);
 	struct place_answer found;
 
-	if (!cluster_node_exists(place->tools.cluster, node))
-		return answer(PLACE_NO_NODE, 0);
-	if (!str_empty(place->ask.stranger))
-		return answer(PLACE_STRANGER, 0);
-	look = place_look_at(place, node);
-	found = fit_devices(place, look->units);
-	if (found.verdict == PLACE_FITS)
-		found = fit_quota(place, look);
-	if (found.verdict == PLACE_FITS)
-		found = fit_layout(place, look);
-	return found;
+	if (!line->met)
+		meet(place, node, line);
+	if (line->devices != PLACE_FITS)
+		return answer((enum place_verdict)line->devices, line->devices_detail);
+	found = fit_quota(place, node, line->price);
+	if (found.verdict != PLACE_FITS)
+		return found;
+	if (!line->laid)
+		lay(place, node, line);
+	return answer((enum place_verdict)line->layout, line->layout_detail);
 }
 
 /* Nobody's going makes a layout known, or cards lie together that are wired apart. */

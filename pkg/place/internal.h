@@ -6,6 +6,13 @@
 #include "topo/certain.h"
 #include "topo/score.h"
 
+/* sheet.c: before the first node. */
+void place_sheet_open(struct place *place);
+/* What was said of the node, to be filled in. Good until the next call. */
+struct place_line *place_line_of(struct place *place, uint32_t node);
+/* Which of the sheet's prices these are; PLACE_PRICES: none that is remembered. */
+uint8_t place_price_of(struct place *place, const struct cluster_units *units, bool reconfiguring);
+
 /* The node's units, in order of the ask's cells. */
 struct place_look *place_look_at(struct place *place, uint32_t node);
 

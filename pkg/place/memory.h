@@ -3,18 +3,69 @@
 #define GPUQOS_PLACE_MEMORY_H
 
 #include "base/limits.h"
+#include "base/macros.h"
 #include "cluster/placement.h"
+#include "model/placement.h"
 
 /* What is remembered between and within questions (place/place.h): for pkg/place alone to read. */
 
-/*
- * What outlives a question: nodes are of few shapes, in few states, and pods of few sorts. The best
- * sets of cards, and what was said of the cards of a node to a sort of pod. To be zeroed, and used
- * with one cluster alone, whose layouts it knows by number; forgets by itself what does not fit in.
- */
-#define PLACE_MEMORY_SIZE 4096
+#define PLACE_MEMORY_SIZE 4096 /* of what is known of states of cards */
+#define PLACE_SHEETS      16   /* sorts of pods */
+#define PLACE_CELLS       4    /* resources that a pod with a sheet asks for, at most */
+#define PLACE_PRICES      32   /* ways to be charged, on nodes of one sheet */
 
+/* All that answers read of a pod, but for what its namespace holds. Zeroed first: compared as
+ * bytes. */
+struct place_sort {
+	struct placement_weights weights;
+	struct place_sort_cell {
+		int64_t count;
+		uint32_t resource, device, devices;
+		uint32_t unused;
+	} cells[PLACE_CELLS];
+	uint32_t n, most, cpus, unused;
+	uint8_t policy, scope;
+	bool guaranteed, whole_cpus, cpus_together;
+	uint8_t none[3];
+};
+
+/* What was said of one node. */
+struct place_line {
+	uint64_t version; /* the node's, when it was; 0: never */
+	int32_t total, fragmentation;
+	int16_t alignment, nvlink, pcie;
+	uint8_t devices, devices_detail; /* an enum place_verdict, of all before the quota */
+	uint8_t layout, layout_detail;   /* of all after it */
+	uint8_t price;                   /* of the sheet's; PLACE_PRICES: none of these */
+	bool met, laid, scored;          /* which of this is known */
+};
+
+/* One sort of pod and all nodes, by handle. Thousands of nodes change less often than pods of a
+ * sort are asked about, so that most answers are read from here. */
+struct place_sheet {
+	struct place_sort sort;
+	uint64_t resources; /* cluster_resources_changed() of all lines */
+	uint64_t used;      /* when: the oldest gives way */
+	uint64_t taken;     /* when it became one of this sort */
+	struct place_line *lines;
+	uint32_t n_lines;
+	uint32_t n_prices;
+	struct place_price {
+		uint64_t cells[PLACE_CELLS];
+		bool reconfiguring;
+	} prices[PLACE_PRICES];
+};
+
+/*
+ * What outlives a question: nodes are of few shapes, in few states, and pods of few sorts. What was
+ * said of nodes; the best sets of cards; and what was said of the cards of a node to a sort of pod.
+ * To be zeroed, and used with one cluster alone, whose handles and numbers it knows; forgets by
+ * itself what does not fit in. At most PLACE_SHEETS lines for each node that there ever was at a
+ * time.
+ */
 struct place_memory {
+	struct place_sheet sheets[PLACE_SHEETS];
+	uint64_t questions; /* how many were asked */
 	struct place_memory_slot {
 		uint64_t layout, free, set;
 		int64_t score;
@@ -37,10 +88,16 @@ struct place_memory {
 	uint64_t replaced; /* how often one judgment took the place of another */
 };
 
+/* Forgets all. */
+void place_memory_clear(struct place_memory *memory);
+
+DEFINE_CLEAR(struct place_memory, place_memory_clear)
+
 /* What was decided for nodes on which the pod is charged the same. */
 struct place_decision {
 	struct place_decision *next; /* in the arena */
 	struct bind_decision bind;
+	uint32_t number;
 	bool reconfiguring;
 	uint64_t prices[]; /* of the ask's cells */
 };
@@ -57,7 +114,7 @@ struct place_cards_view {
 	bool known;       /* room.topo is there and agrees with what is free */
 };
 
-/* The node that was asked about last. */
+/* The node that was looked at last. */
 struct place_look {
 	uint32_t node; /* TABLE_NONE */
 	bool viewed;

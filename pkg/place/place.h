@@ -64,13 +64,27 @@ struct place {
 	struct cluster_ask ask;
 	struct topology_spec topology; /* the tenant's, or the pod's own where it is stricter */
 	struct place_decision *first_decision;
+	struct place_decision *by_price[PLACE_PRICES]; /* of the sheet's; NULL: not yet */
 	struct place_look look;
+	struct place_sheet *sheet; /* NULL: nothing is remembered of pods of its sort */
+	uint64_t sheet_taken;      /* as it was when the question began */
+	const struct node_stamp *stamps;
+	uint32_t n_stamps, own_node; /* own_node: where it is assumed to be; TABLE_NONE */
+	uint32_t loose_node;         /* whose line is no part of a sheet */
+	struct place_line loose;
 };
 
 void place_begin(struct place *place, const struct place_tools *tools,
 		 const struct cluster_ask *ask);
 
 struct place_answer place_fit(struct place *place, uint32_t node);
+
+/*
+ * For who asks about many nodes, before each: has the processor fetch what is read of those that
+ * come a little later. @nodes: the one that is next, and the @n - 1 after it; any may be
+ * TABLE_NONE.
+ */
+void place_ahead(const struct place *place, const uint32_t *nodes, size_t n);
 
 /* CamelCase. Borrowed, static. */
 const char *place_reason(enum place_verdict verdict);
@@ -100,7 +114,6 @@ uint64_t place_cards(struct place *place, uint32_t node);
 
 struct place_score {
 	int64_t total, alignment, nvlink, pcie, fragmentation;
-	uint64_t cards;
 };
 
 struct place_score place_score(struct place *place, uint32_t node);

@@ -103,7 +103,7 @@ static int64_t pcie_of(const struct place_cards_view *view, uint64_t set)
 }
 
 /* What is full leaves other nodes whole. */
-static int64_t fragmentation_of(const struct place *place, const struct cluster_units *units)
+static int32_t fragmentation_of(const struct place *place, const struct cluster_units *units)
 {
 	int64_t term = PLACE_TERM_MOST;
 
@@ -114,18 +114,19 @@ static int64_t fragmentation_of(const struct place *place, const struct cluster_
 			term = MIN(term, PLACE_TERM_MOST - saturating_mul(left, PLACE_TERM_MOST) /
 								   units[i].total);
 	}
-	return term;
+	return (int32_t)term;
 }
 
-static int64_t weigh(const struct placement_weights *weights, const struct place_score *score)
+static int32_t total_of(const struct placement_weights *weights, const struct place_line *line)
 {
 	int64_t sum = weights->alignment + weights->nvlink + weights->pcie + weights->fragmentation;
 
 	if (sum == 0)
 		return 0;
-	return (weights->alignment * score->alignment + weights->nvlink * score->nvlink +
-		weights->pcie * score->pcie + weights->fragmentation * score->fragmentation) /
-	       sum;
+	return (int32_t)((weights->alignment * line->alignment + weights->nvlink * line->nvlink +
+			  weights->pcie * line->pcie +
+			  weights->fragmentation * line->fragmentation) /
+			 sum);
 }
 
 /* All that follows from the cards. */
@@ -163,21 +164,34 @@ uint64_t place_cards(struct place *place, uint32_t node)
 	return judgment ? judgment->cards : 0;
 }
 
-struct place_score place_score(struct place *place, uint32_t node)
+static void score_line(struct place *place, uint32_t node, struct place_line *line)
 {
 	const struct place_judgment *judgment = judge(place, node);
-	struct place_score score = {
-		.alignment = PLACE_TERM_MOST / 2,
-		.pcie = PLACE_TERM_MOST / 2,
-		.fragmentation = fragmentation_of(place, place->look.units),
-	};
+	const struct placement_weights *weights = place->tools.weights;
 
+	line->scored = true;
+	line->alignment = line->pcie = PLACE_TERM_MOST / 2;
+	line->nvlink = 0;
+	line->fragmentation = fragmentation_of(place, place->look.units);
 	if (judgment) {
-		score.cards = judgment->cards;
-		score.alignment = judgment->alignment;
-		score.nvlink = judgment->nvlink;
-		score.pcie = judgment->pcie;
+		line->alignment = judgment->alignment;
+		line->nvlink = judgment->nvlink;
+		line->pcie = judgment->pcie;
 	}
-	score.total = weigh(place->tools.weights, &score);
-	return score;
+	line->total = total_of(weights, line);
+}
+
+struct place_score place_score(struct place *place, uint32_t node)
+{
+	struct place_line *line = place_line_of(place, node);
+
+	if (!line->scored)
+		score_line(place, node, line);
+	return (struct place_score){
+		.total = line->total,
+		.alignment = line->alignment,
+		.nvlink = line->nvlink,
+		.pcie = line->pcie,
+		.fragmentation = line->fragmentation,
+	};
 }

@@ -418,6 +418,7 @@ void incident_play(const struct incident_plan *plan, struct incident_result *res
 	for (int i = 0; i < STEPS_MAX && step(w); i++)
 		;
 	result->never_ran += ALL_PODS - (result->ran - before);
+	place_memory_clear(&w->memory);
 	cluster_free(w->cluster);
 	arena_clear(&w->arena);
 	mem_free(w);

@@ -135,22 +135,22 @@ static unsigned int measured_event(struct scene *s, struct place *place)
 
 static unsigned int (*volatile filter)(struct scene *s, struct place *place) = measured_event;
 
-static uint32_t decide(struct scene *s, struct place *place, uint64_t *ret_cards)
+static uint32_t decide(struct scene *s, struct place *place)
 {
 	uint32_t best = UINT32_MAX;
 	int64_t most = -1;
 
 	for (unsigned int i = 0; i < s->n_nodes; i++) {
-		struct place_score score;
+		int64_t total;
 
+		place_ahead(place, &s->nodes[i], s->n_nodes - i);
 		if (place_fit(place, s->nodes[i]).verdict != PLACE_FITS)
 			continue;
-		score = place_score(place, s->nodes[i]);
-		if (score.total <= most)
+		total = place_score(place, s->nodes[i]).total;
+		if (total <= most)
 			continue;
-		most = score.total;
+		most = total;
 		best = s->nodes[i];
-		*ret_cards = score.cards;
 	}
 	return best;
 }
@@ -177,7 +177,9 @@ static double mean_us(struct scene *s)
 		uint32_t node;
 
 		begin(s, pod, &place);
-		node = decide(s, &place, &cards);
+		node = decide(s, &place);
+		if (node != UINT32_MAX)
+			cards = place_cards(&place, node);
 		took += cpu_us() - from;
 		if (round % 3 == 2)
 			cluster_unassume(s->cluster, place.ask.pod);
@@ -217,6 +219,7 @@ int main(int argc, char **argv)
 	} else {
 		printf("{\"microseconds\": %.1f}\n", mean_us(&s));
 	}
+	place_memory_clear(&s.memory);
 	cluster_free(s.cluster);
 	arena_clear(&s.arena);
 	return 0;

@@ -595,24 +595,24 @@ static void check_score(struct world *w, struct place *place, int p, int n,
 {
 	uint64_t all = cards_below(w->nodes[n].machine.layout.n_gpus);
 	uint32_t handle = node_handle(w->cluster, n);
-	uint64_t held = cluster_room(w->cluster, handle).seen;
+	uint64_t held = cluster_room(w->cluster, handle).seen, cards = place_cards(place, handle);
 	const int64_t terms[] = {score->total, score->alignment, score->nvlink, score->pcie,
 				 score->fragmentation};
 
 	for (size_t i = 0; i < ARRAY_SIZE(terms); i++)
 		if (terms[i] < 0 || terms[i] > PLACE_TERM_MOST)
 			fail_at(w, "a term is out of its range", p, n);
-	if (score->cards & (~all | held) ||
-	    (score->cards != 0 && count_of(score->cards) != asks_of(&w->pods[p], KUBELET_CARDS)))
+	if (cards & (~all | held) ||
+	    (cards != 0 && count_of(cards) != asks_of(&w->pods[p], KUBELET_CARDS)))
 		fail_at(w, "cards that it cannot have", p, n);
-	if (place_cards(place, handle) != score->cards)
+	if (place_cards(place, handle) != cards)
 		fail_at(w, "other cards when asked again", p, n);
 }
 
 static bool same_score(const struct place_score *a, const struct place_score *b)
 {
 	return a->total == b->total && a->alignment == b->alignment && a->nvlink == b->nvlink &&
-	       a->pcie == b->pcie && a->fragmentation == b->fragmentation && a->cards == b->cards;
+	       a->pcie == b->pcie && a->fragmentation == b->fragmentation;
 }
 
 static void describe(struct place *place, struct place_answer answer, struct buf *buf)
@@ -648,7 +648,8 @@ static void check_same(struct world *w, const struct cluster *cluster, struct pl
 		return;
 	score = place_score(place, ours);
 	other_score = place_score(&other, theirs);
-	if (!same_score(&score, &other_score))
+	if (!same_score(&score, &other_score) ||
+	    place_cards(place, ours) != place_cards(&other, theirs))
 		fail_at(w, "another score when asked again", p, n);
 }
 
@@ -671,7 +672,7 @@ static int decide(struct world *w, int p, uint64_t *ret_cards)
 			continue;
 		answer = place_fit(&place, handle);
 		check_verdict(w, &place, answer, p, n);
-		memset(&w->fresh, 0, sizeof(w->fresh));
+		place_memory_clear(&w->fresh);
 		check_same(w, w->cluster, &place, p, n);
 		if (answer.verdict != PLACE_FITS)
 			continue;
@@ -680,7 +681,7 @@ static int decide(struct world *w, int p, uint64_t *ret_cards)
 		if (score.total > most || (score.total == most && chance(w, 2))) {
 			best = n;
 			most = score.total;
-			*ret_cards = score.cards;
+			*ret_cards = place_cards(&place, handle);
 		}
 	}
 	return best;
@@ -1155,7 +1156,7 @@ static void restart(struct world *w)
 		if (!is_pending(&w->pods[p]))
 			continue;
 		arena_reset(&w->arena);
-		memset(&w->fresh, 0, sizeof(w->fresh));
+		place_memory_clear(&w->fresh);
 		begin(w, w->cluster, &w->memory, p, &place);
 		for (int n = 0; n < NODES; n++)
 			if (node_handle(w->cluster, n) != TABLE_NONE)
@@ -1219,6 +1220,8 @@ static void every_history_holds(void **state)
 		start(&world, seed);
 		for (world.step = 1; world.step <= STEPS; world.step++)
 			step(&world);
+		place_memory_clear(&world.memory);
+		place_memory_clear(&world.fresh);
 		cluster_free(world.cluster);
 		arena_clear(&world.arena);
 	}

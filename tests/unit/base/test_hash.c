@@ -60,12 +60,37 @@ static void each_key_gives_other_hashes(void **state UNUSED)
 	assert_true(hash_bytes(&a, "gpuqos", 6) != hash_bytes(&b, "gpuqos", 6));
 }
 
+/* Every byte counts, and none beyond the end is read: under ASan a block ends where it ends. */
+static void the_quick_one_reads_every_byte_and_no_other(void **state UNUSED)
+{
+	const struct hash_key key = {0x0706050403020100u, 0x0f0e0d0c0b0a0908u}, other = {1, 2};
+
+	assert_true(hash_quick(&key, NULL, 0) != hash_quick(&other, NULL, 0));
+	for (size_t len = 1; len < 70; len++) {
+		unsigned char *text = test_malloc(len);
+		uint64_t hash;
+
+		memset(text, 'a', len);
+		hash = hash_quick(&key, text, len);
+		assert_true(hash == hash_quick(&key, text, len));
+		assert_true(hash != hash_quick(&other, text, len));
+		assert_true(len == 1 || hash != hash_quick(&key, text, len - 1));
+		for (size_t i = 0; i < len; i++) {
+			text[i] = 'b';
+			assert_true(hash != hash_quick(&key, text, len));
+			text[i] = 'a';
+		}
+		test_free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hashes_are_those_of_siphash_1_3),
 		cmocka_unit_test(a_pair_hashes_as_its_bytes),
 		cmocka_unit_test(each_key_gives_other_hashes),
+		cmocka_unit_test(the_quick_one_reads_every_byte_and_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

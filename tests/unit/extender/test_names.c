@@ -64,14 +64,15 @@ static uint32_t find(struct extender *extender, const char *name)
 static void names_are_found_as_the_cluster_finds_them(void **state)
 {
 	enum { N = 5000 };
-	static char texts[N][16];
+	static char texts[N][80];
 	static struct str names[N];
 	static uint32_t nodes[N];
 	struct extender *extender = scene_new();
 
 	(void)state;
 	for (size_t i = 0; i < N; i++) {
-		snprintf(texts[i], sizeof(texts[i]), "node-%zu", i);
+		/* some of them longer than what is kept */
+		snprintf(texts[i], sizeof(texts[i]), i % 7 == 0 ? "node-%060zu" : "node-%zu", i);
 		names[i] = str_from(texts[i]);
 		if (i % 5 != 0)
 			add_node(extender, texts[i]);
@@ -102,6 +103,25 @@ static void a_node_that_has_gone_is_not_found_under_its_old_handle(void **state)
 	scene_free(extender);
 }
 
+/* Nodes that come and go under names of their own, until there is no more room for names. */
+static void names_of_nodes_that_are_gone_give_way(void **state)
+{
+	struct extender *extender = scene_new();
+	char name[32];
+
+	(void)state;
+	add_node(extender, "stays");
+	for (size_t i = 0; i < EXTENDER_NAMES_LINES; i++) {
+		snprintf(name, sizeof(name), "node-%zu", i);
+		add_node(extender, name);
+		assert_int_not_equal(find(extender, name), TABLE_NONE);
+		remove_node(extender, name);
+		assert_int_not_equal(find(extender, "stays"), TABLE_NONE);
+	}
+	assert_int_equal(find(extender, name), TABLE_NONE);
+	scene_free(extender);
+}
+
 static void a_node_is_taken_by_others_and_never_by_the_pod_itself(void **state)
 {
 	struct extender *extender = scene_new();
@@ -123,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_found_as_the_cluster_finds_them),
 		cmocka_unit_test(a_node_that_has_gone_is_not_found_under_its_old_handle),
+		cmocka_unit_test(names_of_nodes_that_are_gone_give_way),
 		cmocka_unit_test(a_node_is_taken_by_others_and_never_by_the_pod_itself),
 	};
 

@@ -41,6 +41,7 @@ static struct scene *scene_new(enum layout_policy kubelet)
 
 static void scene_free(struct scene *s)
 {
+	place_memory_clear(&s->memory);
 	cluster_free(s->cluster);
 	arena_clear(&s->arena);
 	test_free(s);
@@ -368,6 +369,61 @@ static void a_node_that_is_cut_anew_is_told_from_its_like(void **state)
 	scene_free(s);
 }
 
+/* More sorts of pods than are remembered, each asked about before another's answer is used up. */
+static void a_question_goes_on_while_others_are_asked(void **state)
+{
+	enum { SORTS = 2 * PLACE_SHEETS };
+	struct scene *s = scene_new(LAYOUT_POLICY_NONE);
+	struct place *places = test_calloc(SORTS, sizeof(*places));
+	char name[16];
+
+	(void)state;
+	add_node(s, "n", &s->machine.layout);
+	add_node(s, "m", &s->machine.layout);
+	add_pod(s, &(struct pod){"held", 3, "m", TOPOLOGY_NONE, false, {{0}}, 0});
+	for (int turn = 0; turn < 2; turn++) {
+		for (int i = 0; i < SORTS; i++) {
+			snprintf(name, sizeof(name), "pod-%d", i);
+			add_pod(s,
+				&(struct pod){name, i + 1, NULL, TOPOLOGY_NONE, false, {{0}}, 0});
+		}
+		for (int i = 0; i < SORTS; i++) {
+			snprintf(name, sizeof(name), "pod-%d", i);
+			ask(s, name);
+			places[i] = s->place;
+			(void)place_fit(&places[i], node_of(s, "n"));
+		}
+		for (int i = 0; i < SORTS; i++) {
+			assert_int_equal(place_fit(&places[i], node_of(s, "n")).verdict,
+					 i < 8 ? PLACE_FITS : PLACE_TOO_FEW);
+			assert_int_equal(place_fit(&places[i], node_of(s, "m")).verdict,
+					 i < 5 ? PLACE_FITS : PLACE_TOO_FEW);
+		}
+	}
+	test_free(places);
+	scene_free(s);
+}
+
+/* What is known of a node's name or of a resource's may change without the node. */
+static void what_was_said_is_forgotten_with_what_it_followed_from(void **state)
+{
+	struct scene *s = scene_new(LAYOUT_POLICY_SINGLE_NUMA);
+
+	(void)state;
+	add_node(s, "n", &s->machine.layout);
+	add_pod(s, &(struct pod){"one", 1, NULL, TOPOLOGY_REQUIRED, false, {{0}}, 0});
+	assert_answer(s, "one", "n", "");
+	add_node(s, "n", NULL);
+	assert_answer(s, "one", "n", "its topology is not known (NotPublished)");
+	add_node(s, "n", &s->machine.layout);
+	assert_answer(s, "one", "n", "");
+	add_pod(s, &(struct pod){"all", 8, "n", TOPOLOGY_NONE, false, {{0}}, 0});
+	assert_answer(s, "one", "n", "fewer than 1 nvidia.com/gpu are free");
+	cluster_delete(s->cluster, CLUSTER_PODS, STR("a"), STR("all"));
+	assert_answer(s, "one", "n", "");
+	scene_free(s);
+}
+
 static void a_fuller_node_and_a_whole_set_are_better(void **state)
 {
 	struct scene *s = scene_new(LAYOUT_POLICY_BEST_EFFORT);
@@ -406,6 +462,8 @@ int main(void)
 		cmocka_unit_test(an_unknown_layout_fits_all_but_required),
 		cmocka_unit_test(a_layout_with_too_few_cards_is_unknown),
 		cmocka_unit_test(what_is_assumed_is_not_free),
+		cmocka_unit_test(a_question_goes_on_while_others_are_asked),
+		cmocka_unit_test(what_was_said_is_forgotten_with_what_it_followed_from),
 		cmocka_unit_test(seen_cards_are_left_out),
 		cmocka_unit_test(the_quota_counts_what_is_bound),
 		cmocka_unit_test(each_node_is_charged_by_its_own_cards),
