@@ -229,6 +229,8 @@ void gpunode_body(struct buf *body, const struct gpunode_view *view)
 	json_out_int(&out, "gpus", (int64_t)view->layout->n_gpus);
 	n_pods = add_pods(&out, view);
 	json_out_int(&out, "podCount", n_pods);
+	if (!str_empty(view->held->other_cpus))
+		json_out_string(&out, "otherCpus", view->held->other_cpus);
 	unaccounted = add_users(&out, view);
 	json_out_int(&out, "unaccountedCount", unaccounted);
 	json_out_array(&out, "allocatable");

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "codec/pb.h"
 #include "held_wire.h"
+#include "model/cpus.h"
 #include "model/resource.h"
 
 struct holding {
@@ -15,6 +16,7 @@ struct holding {
 	struct error *err;
 	struct held_container *containers;
 	size_t n_containers, n_devices;
+	struct cpu_set other_cpus;
 };
 
 static int no_room(const struct holding *holding)
@@ -164,39 +166,23 @@ static bool take_number(struct str *bytes, uint64_t *ret_number)
 	return false;
 }
 
-/* "2-3,50" of the CPUs in @set. */
-static void write_cpus(const uint64_t *set, struct buf *out)
+/* "2-3,50". */
+static int write_cpus(struct holding *holding, const struct cpu_set *set, struct str *ret_cpus)
 {
-	uint32_t first = 0;
-	bool inside = false;
-
-	for (uint32_t cpu = 0; cpu <= LIMIT_LAYOUT_CPUS; cpu++) {
-		bool has = cpu < LIMIT_LAYOUT_CPUS && (set[cpu / 64] >> cpu % 64 & 1);
-
-		if (has && !inside)
-			first = cpu;
-		if (!has && inside && cpu - first == 1)
-			buf_printf(out, "%s%u", out->len ? "," : "", first);
-		else if (!has && inside)
-			buf_printf(out, "%s%u-%u", out->len ? "," : "", first, cpu - 1);
-		inside = has;
-	}
-}
-
-static int read_cpus(struct holding *holding, struct str packed, struct str *ret_cpus)
-{
+	size_t n = cpu_set_ranges(set, NULL, 0);
+	struct cpu_range *ranges = arena_alloc(holding->arena, n * sizeof(*ranges));
 	CLEANUP(buf_clear) struct buf text;
-	uint64_t set[LIMIT_LAYOUT_CPUS / 64] = {0}, cpu;
 	const char *copy;
 
+	if (!ranges)
+		return no_room(holding);
 	buf_init(&text, (size_t)LIMIT_LAYOUT_CPUS * 6);
-	while (packed.len > 0) {
-		if (!take_number(&packed, &cpu) || cpu >= LIMIT_LAYOUT_CPUS)
-			return error_set(holding->err, ERROR_INVALID,
-					 "kubelet tells of a CPU that there cannot be");
-		set[cpu / 64] |= UINT64_C(1) << cpu % 64;
+	cpu_set_ranges(set, ranges, n);
+	for (size_t i = 0; i < n; i++) {
+		buf_printf(&text, "%s%u", i ? "," : "", ranges[i].first);
+		if (ranges[i].last > ranges[i].first)
+			buf_printf(&text, "-%u", ranges[i].last);
 	}
-	write_cpus(set, &text);
 	copy = arena_strndup(holding->arena, text.data, text.len);
 	if (!copy)
 		return no_room(holding);
@@ -204,7 +190,27 @@ static int read_cpus(struct holding *holding, struct str packed, struct str *ret
 	return 0;
 }
 
-/* A container that holds none is passed over. */
+static int add_cpus(struct holding *holding, struct str packed, struct cpu_set *set)
+{
+	uint64_t cpu;
+
+	while (packed.len > 0) {
+		if (!take_number(&packed, &cpu) || cpu >= LIMIT_LAYOUT_CPUS)
+			return error_set(holding->err, ERROR_INVALID,
+					 "kubelet tells of a CPU that there cannot be");
+		set->words[cpu / 64] |= UINT64_C(1) << cpu % 64;
+	}
+	return 0;
+}
+
+static int read_cpus(struct holding *holding, struct str packed, struct str *ret_cpus)
+{
+	struct cpu_set set = {0};
+
+	return add_cpus(holding, packed, &set) < 0 ? -1 : write_cpus(holding, &set, ret_cpus);
+}
+
+/* Of a container that holds none only its CPUs count. */
 static int read_container(struct holding *holding, const struct wire_held_pod *pod,
 			  const struct wire_held_container *wire)
 {
@@ -215,7 +221,7 @@ static int read_container(struct holding *holding, const struct wire_held_pod *p
 	    read_claims(holding, &wire->claims, &container) < 0)
 		return -1;
 	if (container.n_devices == 0 && container.n_claims == 0)
-		return 0;
+		return add_cpus(holding, wire->cpus, &holding->other_cpus);
 	if (check_name(holding, pod->namespace, "namespace") < 0 ||
 	    check_name(holding, pod->name, "pod") < 0 ||
 	    check_name(holding, wire->name, "container") < 0 ||
@@ -252,6 +258,8 @@ int held_read_pods(struct str message, struct arena *arena, struct held *held, s
 		wire_for_each(struct wire_held_container, container, pod->containers)
 			if (read_container(&holding, pod, container) < 0)
 				return -1;
+	if (write_cpus(&holding, &holding.other_cpus, &held->other_cpus) < 0)
+		return -1;
 	held->containers = holding.containers;
 	held->n_containers = holding.n_containers;
 	return 0;

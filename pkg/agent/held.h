@@ -37,7 +37,8 @@ struct held_container {
 
 struct held {
 	const struct held_container *containers;
-	size_t n_containers; /* at most LIMIT_HELD_CONTAINERS */
+	size_t n_containers;   /* at most LIMIT_HELD_CONTAINERS */
+	struct str other_cpus; /* that containers without GPUs have for themselves; empty: none */
 	const struct held_devices *allocatable;
 	size_t n_allocatable;
 };

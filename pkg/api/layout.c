@@ -12,6 +12,7 @@
 #include "base/macros.h"
 #include "codec/json.h"
 #include "codec/json_pull.h"
+#include "model/cpus.h"
 
 #define NUMA_ID_MAX    1023 /* MAX_NUMNODES of Linux */
 #define DISTANCE_LOCAL 10   /* LOCAL_DISTANCE of ACPI's SLIT, and the largest it can say */
@@ -32,24 +33,19 @@ static int count_cpu(struct layout_reader *r, int64_t cpu, uint32_t *count)
 
 static int read_cpus(struct layout_reader *r, struct str text, uint32_t *ret_count)
 {
+	struct cpu_range range;
+	enum cpus_outcome outcome;
 	uint32_t count = 0;
 
-	while (!str_empty(text)) {
-		struct str range, from, to;
-		int64_t first, last;
-
-		if (str_split(text, ',', &range, &text) && str_empty(text))
-			return LAYOUT_REFUSE(r, "cpus", "ends with a comma");
-		if (!str_split(range, '-', &from, &to))
-			to = from;
-		if (!str_to_int64(from, 0, LIMIT_LAYOUT_CPUS - 1, &first) ||
-		    !str_to_int64(to, first, LIMIT_LAYOUT_CPUS - 1, &last))
-			return LAYOUT_REFUSE(r, "cpus", "no list of CPUs below %d like 0-23,48-71",
-					     LIMIT_LAYOUT_CPUS);
-		for (; first <= last; first++)
-			if (count_cpu(r, first, &count) < 0)
+	if (str_ends_with(text, STR(",")))
+		return LAYOUT_REFUSE(r, "cpus", "ends with a comma");
+	while ((outcome = cpus_take(&text, &range)) == CPUS_RANGE)
+		for (int64_t cpu = range.first; cpu <= range.last; cpu++)
+			if (count_cpu(r, cpu, &count) < 0)
 				return -1;
-	}
+	if (outcome == CPUS_BAD)
+		return LAYOUT_REFUSE(r, "cpus", "no list of CPUs below %d like 0-23,48-71",
+				     LIMIT_LAYOUT_CPUS);
 	*ret_count = count;
 	return 0;
 }

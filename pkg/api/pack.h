@@ -4,8 +4,10 @@
 
 #include "api/source_table.h"
 #include "api/wire.h"
+#include "api/wire_gpunode.h"
 #include "api/wire_quota.h"
 #include "api/wire_tenant.h"
+#include "model/gpunode.h"
 #include "model/node.h"
 #include "model/observed.h"
 #include "model/pod.h"
@@ -78,6 +80,13 @@ int api_pack_tenant_outline(const struct wire_object *wire, const char *invalid,
 /* Any ValidatingAdmissionPolicyBinding; whether it is one of ours its name tells. */
 int api_pack_binding(const struct wire_binding *wire, struct arena *arena,
 		     struct binding_facts *ret_facts, struct error *err);
+
+/*
+ * What a node's agent tells of its pods. All or nothing: INVALID where a list of CPUs is none, a
+ * card has no address, or a pod no name. What is measured and cannot be is not known.
+ */
+int api_pack_gpu_node(const struct wire_gpu_node *wire, struct arena *arena,
+		      struct gpu_node_facts *ret_facts, struct error *err);
 
 /* resourceVersion as a number (comparable since 1.35), 0 when it is none. */
 uint64_t api_version_number(struct str resource_version);

@@ -4,6 +4,7 @@
 
 #include "api/wire.h"
 #include "api/wire_dra.h"
+#include "api/wire_gpunode.h"
 #include "api/wire_tenant.h"
 
 #define CORE(variable, plural_, kind_, namespaced_, schema_, outline_)                            \
@@ -53,6 +54,8 @@ const struct api_type api_gpu_nodes = {
 	.version = API_VERSION,
 	.plural = "gpunodes",
 	.kind = "GpuNode",
+	.schema = &wire_gpu_node_schema,
+	.outline = &wire_outline_schema,
 };
 
 const struct api_type api_gpu_memory_quotas = {

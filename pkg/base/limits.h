@@ -101,6 +101,7 @@
 #define LIMIT_LAYOUT_TEXT          128  /* a uuid, product, profile or writer */
 #define LIMIT_HELD_MESSAGE         (4 * 1024 * 1024) /* what kubelet tells of devices, once */
 #define LIMIT_GPUNODE              (1024 * 1024)     /* bytes of a GpuNode: etcd takes 1.5 MiB */
+#define LIMIT_GPUNODE_USERS        16384             /* rows of a GpuNode's status.users[] */
 #define LIMIT_CARD_PROCESSES       1024 /* of one card; where there are more none is counted */
 #define LIMIT_CARD_SAMPLES         4096 /* likewise, of their use */
 #define LIMIT_HELD_CONTAINERS      1024 /* with GPUs, of one node */

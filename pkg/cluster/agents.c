@@ -34,6 +34,8 @@ static void set_lives(struct cluster *cluster, struct agent_record *record, bool
 		return;
 	node_at(cluster, node)->agent_lives = lives;
 	layout_settle(cluster, node);
+	if (node_at(cluster, node)->gpu_node != TABLE_NONE)
+		room_refresh(cluster, node);
 }
 
 static uint32_t agent_add(struct cluster *cluster, struct str node)

@@ -4,6 +4,7 @@
  * node, when anything on it changes; a change of what is asked makes nodes be looked at.
  */
 #include "base/macros.h"
+#include "cluster/gpunodes_internal.h"
 #include "cluster/internal.h"
 #include "cluster/looks.h"
 #include "cluster/placement.h"
@@ -13,7 +14,8 @@
 
 static bool is_mismatch(const struct pod_record *pod)
 {
-	return pod->check == CHECK_SPANS && pod->check_policy == TOPOLOGY_REQUIRED;
+	return (pod->check == CHECK_SPANS || pod->check == CHECK_CPUS_APART) &&
+	       pod->check_policy == TOPOLOGY_REQUIRED;
 }
 
 static void count(struct cluster *cluster, const struct pod_record *pod, int sign)
@@ -29,6 +31,8 @@ static void count(struct cluster *cluster, const struct pod_record *pod, int sig
 		of->other += one;
 	if (pod->check == CHECK_UNKNOWN)
 		of->unknown += one;
+	if (pod->check == CHECK_CPUS_APART)
+		of->apart += one;
 	if (pod->check == CHECK_SPANS)
 		of->spans[pod->check_scope] += one;
 }
@@ -46,7 +50,7 @@ static void follow_example(struct cluster *cluster, uint32_t pod)
 	}
 	if (ns->mismatched != pod)
 		return;
-	if (topology_count_spans(&ns->checks.of[TOPOLOGY_REQUIRED]) == 0)
+	if (topology_count_mismatches(&ns->checks.of[TOPOLOGY_REQUIRED]) == 0)
 		other = TABLE_NONE;
 	while (other != TABLE_NONE && !is_mismatch(pod_at(cluster, other)))
 		other = pod_at(cluster, other)->namespace_next;
@@ -146,6 +150,8 @@ static struct topology_spec topology_for(const struct cluster *cluster,
 struct cluster_held cluster_held(const struct cluster *cluster, uint32_t pod)
 {
 	const struct pod_record *record = pod_at(cluster, pod);
+	const struct node_record *node;
+	const struct seen_pod *seen;
 	struct cluster_held held = {
 		.topology = topology_for(cluster, record),
 		.assumed = record->cards,
@@ -156,8 +162,11 @@ struct cluster_held cluster_held(const struct cluster *cluster, uint32_t pod)
 
 	if (record->node == TABLE_NONE || held.topology.policy == TOPOLOGY_NONE)
 		return held;
+	node = node_at(cluster, record->node);
+	seen = seen_pod_of(cluster, node, record);
 	held.topo = cluster_room(cluster, record->node).topo;
-	held.cards = pod_cards(cluster, node_at(cluster, record->node), record, &held.others);
+	held.cards = pod_cards(cluster, node, record, &held.others);
+	held.numas = seen ? seen_numas(cluster, node, seen) : 0;
 	return held;
 }
 

@@ -28,6 +28,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->layouts, sizeof(struct layout_record));
 	table_init(&cluster->assumptions, sizeof(struct assumption_record));
 	table_init(&cluster->agents, sizeof(struct agent_record));
+	table_init(&cluster->gpu_nodes, sizeof(struct gpu_node_record));
 	dra_init(&cluster->dra);
 	table_init(&cluster->offers, sizeof(struct offer_cell));
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
@@ -70,6 +71,7 @@ void cluster_free(struct cluster *cluster)
 		return;
 	free_packed(cluster);
 	layouts_clear(cluster);
+	gpu_nodes_clear(cluster);
 	prices_clear(cluster);
 	class_list_clear(cluster);
 	vectors_clear(&cluster->vectors);
@@ -87,6 +89,8 @@ void cluster_free(struct cluster *cluster)
 	table_clear(&cluster->assumptions);
 	table_clear(&cluster->agents);
 	map_clear(&cluster->agents_by_node);
+	table_clear(&cluster->gpu_nodes);
+	map_clear(&cluster->gpu_nodes_by_name);
 	map_clear(&cluster->layouts_by_shape);
 	dra_clear(&cluster->dra);
 	table_clear(&cluster->offers);
@@ -124,6 +128,7 @@ static const char *kind_name(enum cluster_kind kind)
 		[CLUSTER_SLICES] = "ResourceSlice",
 		[CLUSTER_CLASSES] = "DeviceClass",
 		[CLUSTER_AGENTS] = "Lease",
+		[CLUSTER_GPU_NODES] = "GpuNode",
 	};
 
 	return names[kind];
@@ -198,6 +203,9 @@ static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint3
 	case CLUSTER_AGENTS:
 		agent_remove(cluster, handle);
 		break;
+	case CLUSTER_GPU_NODES:
+		gpu_node_remove(cluster, handle);
+		break;
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -231,6 +239,8 @@ static uint32_t record_find(const struct cluster *cluster, enum cluster_kind kin
 		return class_find(cluster, name);
 	case CLUSTER_AGENTS:
 		return agent_find(cluster, name);
+	case CLUSTER_GPU_NODES:
+		return gpu_node_find(cluster, name);
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -271,6 +281,8 @@ static struct population population_of(const struct cluster *cluster, enum clust
 		[CLUSTER_SLICES] = {&cluster->dra.slices, offsetof(struct slice_record, epoch)},
 		[CLUSTER_CLASSES] = {&cluster->dra.classes, offsetof(struct class_record, epoch)},
 		[CLUSTER_AGENTS] = {&cluster->agents, offsetof(struct agent_record, epoch)},
+		[CLUSTER_GPU_NODES] = {&cluster->gpu_nodes,
+				       offsetof(struct gpu_node_record, epoch)},
 	};
 
 	return of[kind];

@@ -47,10 +47,11 @@ enum cluster_kind {
 	CLUSTER_LIMIT_RANGES,
 	CLUSTER_TENANTS,
 	CLUSTER_BINDINGS,
-	CLUSTER_CLAIMS,  /* ResourceClaims */
-	CLUSTER_SLICES,  /* ResourceSlices */
-	CLUSTER_CLASSES, /* DeviceClasses */
-	CLUSTER_AGENTS,  /* Leases of nodes' agents; cluster/agents.h */
+	CLUSTER_CLAIMS,    /* ResourceClaims */
+	CLUSTER_SLICES,    /* ResourceSlices */
+	CLUSTER_CLASSES,   /* DeviceClasses */
+	CLUSTER_AGENTS,    /* Leases of nodes' agents; cluster/agents.h */
+	CLUSTER_GPU_NODES, /* what agents tell of pods; cluster/gpunodes.h */
 	CLUSTER_KIND_COUNT
 };
 
@@ -58,7 +59,6 @@ enum cluster_kind {
  * What was observed of an object; copied. LIMIT, with the object's name, when it asks for more than
  * base/limits.h allows, INVALID when it has no name; it is then counted as unreadable, and what was
  * known of it before stays as it was: growing beyond reading sets no devices free.
- *
  * Of the quotas of one namespace the LIMIT_QUOTAS_PER_NAMESPACE oldest are kept.
  * @now_us: monotonic; it tells since when a ResourceQuota's status differs from its spec.
  */

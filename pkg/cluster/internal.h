@@ -84,6 +84,11 @@ static inline struct agent_record *agent_at(const struct cluster *cluster, uint3
 	return (struct agent_record *)table_at(&cluster->agents, agent);
 }
 
+static inline struct gpu_node_record *gpu_node_at(const struct cluster *cluster, uint32_t gpu_node)
+{
+	return (struct gpu_node_record *)table_at(&cluster->gpu_nodes, gpu_node);
+}
+
 static inline struct assumption_record *assumption_at(const struct cluster *cluster,
 						      uint32_t assumption)
 {
@@ -145,6 +150,8 @@ void layouts_clear(struct cluster *cluster);
 
 /* The devices that a pod is seen to hold, interned, with a reference. */
 uint32_t devices_ref(struct cluster *cluster, const struct str *ids, size_t n);
+/* Ids and PCI addresses are kept by this. */
+uint64_t device_id(const struct cluster *cluster, struct str id);
 
 /* --- rooms.c */
 
@@ -170,6 +177,12 @@ void resources_changed(struct cluster *cluster);
 uint32_t agent_find(const struct cluster *cluster, struct str lease);
 bool agent_lives_on(const struct cluster *cluster, struct str node);
 void agent_remove(struct cluster *cluster, uint32_t agent);
+
+/* --- gpunodes.c */
+uint32_t gpu_node_find(const struct cluster *cluster, struct str name);
+void gpu_node_remove(struct cluster *cluster, uint32_t gpu_node);
+void gpu_nodes_clear(struct cluster *cluster);
+size_t gpu_nodes_bytes(const struct cluster *cluster);
 
 /* --- checks.c */
 

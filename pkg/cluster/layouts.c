@@ -57,8 +57,11 @@ static struct str shape_of(struct cluster *cluster, const struct layout *layout)
 
 	buf_reset(shape);
 	buf_add(shape, (const char *)head, sizeof(head));
-	for (size_t i = 0; i < layout->n_numas; i++)
+	for (size_t i = 0; i < layout->n_numas; i++) {
 		add_number(shape, layout->numas[i].n_cpus);
+		add_number(shape, (int64_t)layout->numas[i].cpus.len);
+		buf_add_str(shape, layout->numas[i].cpus);
+	}
 	for (size_t i = 0; layout->distances && i < layout->n_numas * layout->n_numas; i++)
 		add_number(shape, layout->distances[i]);
 	for (size_t i = 0; i < layout->n_bridges; i++)
@@ -76,6 +79,23 @@ static bool shape_equals(const void *context, uint32_t handle, const void *key)
 	return layout->len == shape->len && memcmp(layout->shape, shape->data, shape->len) == 0;
 }
 
+/* Which NUMA node a CPU is of. */
+static void learn_cpus(struct layout_record *record, const struct layout *layout)
+{
+	size_t capacity = 0;
+	struct cpu_range range;
+
+	for (uint32_t i = 0; i < layout->n_numas; i++) {
+		struct str list = layout->numas[i].cpus;
+
+		while (cpus_take(&list, &range) == CPUS_RANGE) {
+			mem_grow((void **)&record->cpus, &capacity, record->n_cpus + 1,
+				 sizeof(*record->cpus));
+			record->cpus[record->n_cpus++] = (struct numa_cpus){range, i};
+		}
+	}
+}
+
 static uint32_t layout_ref(struct cluster *cluster, const struct layout *facts)
 {
 	struct str shape = shape_of(cluster, facts);
@@ -87,6 +107,7 @@ static uint32_t layout_ref(struct cluster *cluster, const struct layout *facts)
 		layout = table_add(&cluster->layouts);
 		record = layout_at(cluster, layout);
 		record->topo = topo_new(facts);
+		learn_cpus(record, facts);
 		record->shape = mem_alloc(shape.len);
 		memcpy(record->shape, shape.data, shape.len);
 		record->len = shape.len;
@@ -110,6 +131,7 @@ static void layout_unref(struct cluster *cluster, uint32_t layout)
 	map_remove(&cluster->layouts_by_shape, record->hash, layout);
 	topo_free(record->topo);
 	mem_free(record->shape);
+	mem_free(record->cpus);
 	table_remove(&cluster->layouts, layout);
 }
 
@@ -119,12 +141,13 @@ void layouts_clear(struct cluster *cluster)
 	     layout = table_next(&cluster->layouts, layout + 1)) {
 		topo_free(layout_at(cluster, layout)->topo);
 		mem_free(layout_at(cluster, layout)->shape);
+		mem_free(layout_at(cluster, layout)->cpus);
 	}
 }
 
 /* --- who cards and devices are */
 
-static uint64_t id_of(const struct cluster *cluster, struct str id)
+uint64_t device_id(const struct cluster *cluster, struct str id)
 {
 	return hash_bytes(&cluster->key, id.data, id.len);
 }
@@ -137,7 +160,7 @@ uint32_t devices_ref(struct cluster *cluster, const struct str *ids, size_t n)
 		return INTERN_EMPTY;
 	n = MIN(n, ARRAY_SIZE(hashes));
 	for (size_t i = 0; i < n; i++)
-		hashes[i] = id_of(cluster, ids[i]);
+		hashes[i] = device_id(cluster, ids[i]);
 	return intern_ref(cluster->intern, (struct str){(const char *)hashes, n * ID_SIZE});
 }
 
@@ -150,6 +173,15 @@ static uint32_t cards_ref(struct cluster *cluster, const struct layout *layout)
 	return devices_ref(cluster, uuids, layout->n_gpus);
 }
 
+static uint32_t addresses_ref(struct cluster *cluster, const struct layout *layout)
+{
+	struct str addresses[LIMIT_LAYOUT_GPUS];
+
+	for (size_t i = 0; i < layout->n_gpus; i++)
+		addresses[i] = layout->gpus[i].pci;
+	return devices_ref(cluster, addresses, layout->n_gpus);
+}
+
 /* --- a node's */
 
 void layout_forget(struct cluster *cluster, uint32_t node)
@@ -158,9 +190,10 @@ void layout_forget(struct cluster *cluster, uint32_t node)
 
 	layout_unref(cluster, record->layout);
 	intern_unref(cluster->intern, record->cards);
+	intern_unref(cluster->intern, record->addresses);
 	intern_unref(cluster->intern, record->layout_problem);
 	record->layout = TABLE_NONE;
-	record->cards = record->layout_problem = INTERN_EMPTY;
+	record->cards = record->addresses = record->layout_problem = INTERN_EMPTY;
 	record->published = LAYOUT_IS_ABSENT;
 	record->agent_asked = false;
 }
@@ -176,22 +209,24 @@ static void forget_choices(struct cluster *cluster, const struct node_record *no
 void layout_follow(struct cluster *cluster, uint32_t node, const struct node_facts *facts)
 {
 	struct node_record *record = node_at(cluster, node);
-	uint32_t layout = TABLE_NONE, cards = INTERN_EMPTY, problem;
+	uint32_t layout = TABLE_NONE, cards = INTERN_EMPTY, addresses = INTERN_EMPTY, problem;
 	struct str text = facts->layout_problem;
 	bool same;
 
 	if (facts->layout) {
 		layout = layout_ref(cluster, facts->layout);
 		cards = cards_ref(cluster, facts->layout);
+		addresses = addresses_ref(cluster, facts->layout);
 	}
 	text.len = MIN(text.len, (size_t)LIMIT_INTERNED_STRING);
 	problem = intern_ref(cluster->intern, text);
-	same = layout == record->layout && cards == record->cards;
+	same = layout == record->layout && cards == record->cards && addresses == record->addresses;
 	if (cards != INTERN_EMPTY && record->cards != INTERN_EMPTY && cards != record->cards)
 		forget_choices(cluster, record);
 	layout_forget(cluster, node);
 	record->layout = layout;
 	record->cards = cards;
+	record->addresses = addresses;
 	record->layout_problem = problem;
 	record->published = (uint8_t)facts->layout_state;
 	record->agent_asked =

@@ -36,6 +36,7 @@ struct cluster_held {
 	const struct topo *topo; /* of its node; NULL: not known */
 	struct topology_spec topology;
 	uint64_t cards;  /* of the layout, that kubelet says it gave */
+	uint64_t numas;  /* of CPUs that it has for itself beside cards, each a bit; 0: not told */
 	uint32_t others; /* devices that it gave beside: parts of cards, or unknown to the layout */
 	uint32_t asked;  /* devices that the pod asks for */
 	uint64_t assumed; /* cards that placement chose; 0: none in particular */

@@ -26,6 +26,9 @@ static const struct names {
 	[CLUSTER_AGENTS] = {offsetof(struct cluster, agents),
 			    offsetof(struct cluster, agents_by_node),
 			    offsetof(struct agent_record, node)},
+	[CLUSTER_GPU_NODES] = {offsetof(struct cluster, gpu_nodes),
+			       offsetof(struct cluster, gpu_nodes_by_name),
+			       offsetof(struct gpu_node_record, name)},
 };
 
 static uint32_t name_at(const struct cluster *cluster, enum cluster_kind kind, uint32_t handle)

@@ -32,6 +32,7 @@ uint32_t node_get(struct cluster *cluster, struct str name)
 	record->layout = TABLE_NONE;
 	record->published = record->state = record->told = LAYOUT_IS_ABSENT;
 	record->agent_lives = agent_lives_on(cluster, name);
+	record->gpu_node = gpu_node_find(cluster, name);
 	name_insert(cluster, CLUSTER_NODES, node);
 	room_born(cluster, node);
 	return node;

@@ -13,6 +13,7 @@
 #include "cluster/dra.h"
 #include "cluster/uid.h"
 #include "cluster/vectors.h"
+#include "model/cpus.h"
 #include "quota/price.h"
 #include "quota/tenant.h"
 #include "topo/topo.h"
@@ -73,11 +74,29 @@ struct agent_record {
 	bool lives;
 };
 
+struct seen_pods; /* cluster/gpunodes_internal.h */
+
+/* A GpuNode, by the node's name. */
+struct gpu_node_record {
+	uint64_t resource_version;
+	int64_t seen_us;        /* monotonic: since when it says so */
+	struct seen_pods *seen; /* owned */
+	uint32_t name, epoch;
+};
+
+/* CPUs of a NUMA node, by its index. */
+struct numa_cpus {
+	struct cpu_range range;
+	uint32_t numa;
+};
+
 /* What is alike in the layouts of many nodes: the wires, but not who the cards are. */
 struct layout_record {
 	struct topo *topo; /* owned */
-	char *shape;       /* owned: what topo follows from */
+	char *shape;       /* owned: what topo and cpus follow from */
 	size_t len;
+	struct numa_cpus *cpus; /* owned */
+	size_t n_cpus;
 	uint64_t number;      /* of its own */
 	uint32_t hash, nodes; /* nodes: its reference count */
 };
@@ -91,6 +110,8 @@ struct node_record {
 	uint32_t out_next;
 	uint32_t layout;         /* TABLE_NONE: not known */
 	uint32_t cards;          /* of the layout: 8 bytes of hash of each one's uuid, interned */
+	uint32_t addresses;      /* likewise, of each one's PCI address */
+	uint32_t gpu_node;       /* TABLE_NONE: none is seen */
 	uint32_t layout_problem; /* interned */
 	uint32_t look_next;
 	uint8_t published;                  /* enum layout_state: what the annotation makes of it */
@@ -268,7 +289,9 @@ struct cluster {
 	struct table pods, nodes, namespaces, quotas, owned[OWNED_COUNT];
 	struct table offers, kinds, uses;
 	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
+	struct table gpu_nodes;
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
+	struct map gpu_nodes_by_name;
 	struct map tenants_by_name, layouts_by_shape;
 	uint64_t layouts_made;
 	struct node_stamp *stamps; /* owned: by handles of nodes */

@@ -6,12 +6,14 @@
 #include "base/checked.h"
 #include "base/macros.h"
 #include "cluster/dra_internal.h"
+#include "cluster/gpunodes_internal.h"
 #include "cluster/part.h"
 #include "cluster/placement.h"
 #include "topo/domain.h"
 
-uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node,
-		   const struct pod_record *pod, uint32_t *ret_others)
+/* By the pod's own status. */
+static uint64_t told_cards(const struct cluster *cluster, const struct node_record *node,
+			   const struct pod_record *pod, uint32_t *ret_others)
 {
 	struct str cards = intern_str(cluster->intern, node->cards);
 	struct str devices = intern_str(cluster->intern, pod->devices);
@@ -28,6 +30,16 @@ uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node
 		*ret_others += found == 0;
 	}
 	return set;
+}
+
+uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node,
+		   const struct pod_record *pod, uint32_t *ret_others)
+{
+	const struct seen_pod *seen = seen_pod_of(cluster, node, pod);
+
+	if (seen && seen->n_cards + seen->others > 0)
+		return seen_cards(cluster, node, seen, ret_others);
+	return told_cards(cluster, node, pod, ret_others);
 }
 
 /* A container without devices is aligned with none. */
@@ -63,7 +75,8 @@ static void hold(struct cluster *cluster, uint32_t node, const struct pod_record
 	uint32_t others;
 	uint64_t seen = pod_cards(cluster, record, pod, &others);
 
-	pin(cluster, record, pod, seen);
+	if (!seen_pod_of(cluster, record, pod)) /* else seen_pin() counts it */
+		pin(cluster, record, pod, seen);
 	/* Those of a pod that is on its way out may be given to others before a watch shows it. */
 	if (seen == 0 || pod->terminating)
 		record->assumed_cards |= seen | pod->cards;
@@ -105,6 +118,7 @@ void room_refresh(struct cluster *cluster, uint32_t node)
 	record->seen_cards = record->assumed_cards = 0;
 	memset(record->pinned, 0, sizeof(record->pinned));
 	record->pinned_somewhere = 0;
+	seen_pin(cluster, record);
 	for (uint32_t offer = record->first_offer; offer != TABLE_NONE;
 	     offer = offer_at(cluster, offer)->next)
 		offer_at(cluster, offer)->held = 0;

@@ -10,6 +10,7 @@
 #include "api/wire_quota.h"
 #include "base/mem.h"
 #include "cluster/agents.h"
+#include "cluster/gpunodes.h"
 #include "ctl/expect.h"
 
 #define OWN_OBJECTS  "metadata.name=" OWNED_OBJECT_NAME
@@ -159,6 +160,16 @@ static int apply_agent(struct caches *caches, const void *object, struct arena *
 	return cluster_apply_agent(caches->options.cluster, &facts, loop_now(caches->loop), err);
 }
 
+static int apply_gpu_node(struct caches *caches, const void *object, struct arena *arena,
+			  struct error *err)
+{
+	struct gpu_node_facts facts;
+
+	if (api_pack_gpu_node(object, arena, &facts, err) < 0)
+		return -1;
+	return cluster_apply_gpu_node(caches->options.cluster, &facts, loop_now(caches->loop), err);
+}
+
 /* --- what cannot be read whole */
 
 /* What it was seen to hold stays, and where it runs and whether it is over is still read. */
@@ -244,6 +255,7 @@ static const struct watched {
 			    .apply = apply_agent,
 			    .label_selector = AGENT_LEASES,
 			    .at_home = true},
+	[CLUSTER_GPU_NODES] = {.type = &api_gpu_nodes, .apply = apply_gpu_node, .optional = true},
 };
 
 static void touched(struct caches *caches)

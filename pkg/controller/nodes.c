@@ -117,17 +117,36 @@ static void look_at_layout(struct nodes *nodes, uint32_t node)
 
 /* --- pods */
 
-static void add_cards(struct buf *note, uint64_t cards)
+static void add_indices(struct buf *note, uint64_t set)
 {
 	const char *before = "";
 
-	topo_set_for_each(card, cards) {
-		buf_printf(note, "%s%u", before, (uint32_t)card);
+	topo_set_for_each(index, set) {
+		buf_printf(note, "%s%u", before, (uint32_t)index);
 		before = ", ";
 	}
 }
 
-static void tell_mismatch(struct nodes *nodes, uint32_t pod, const struct cluster_held *held)
+/* NUMA nodes by their places in the node's topology. */
+static void add_mismatch(struct buf *note, const struct cluster_held *held,
+			 enum topology_check check)
+{
+	if (check == CHECK_CPUS_APART) {
+		buf_add_cstr(note, "The pod's CPUs are to be on the NUMA node of its GPUs, and are "
+				   "not: kubelet gave it CPUs of NUMA nodes ");
+		add_indices(note, held->numas);
+		buf_add_cstr(note, " and cards ");
+	} else {
+		buf_printf(note,
+			   "The pod's GPUs are to lie in one domain of scope %s, and do not: "
+			   "kubelet gave it cards ",
+			   layout_scope_text(held->topology.scope));
+	}
+	add_indices(note, held->cards);
+}
+
+static void tell_mismatch(struct nodes *nodes, uint32_t pod, const struct cluster_held *held,
+			  enum topology_check check)
 {
 	struct cluster_pod_name name = cluster_pod_name(nodes->cluster, pod);
 	char uid[UID_TEXT_SIZE];
@@ -135,11 +154,7 @@ static void tell_mismatch(struct nodes *nodes, uint32_t pod, const struct cluste
 
 	uid_text(name.uid, uid);
 	buf_init(&note, LIMIT_EVENT_NOTE);
-	buf_printf(&note,
-		   "The pod's GPUs are to lie in one domain of scope %s, and do not: kubelet gave "
-		   "it cards ",
-		   layout_scope_text(held->topology.scope));
-	add_cards(&note, held->cards);
+	add_mismatch(&note, held, check);
 	buf_printf(&note, " of the topology of node %.*s.", STR_ARGS(name.node));
 	recorder_event(nodes->recorder,
 		       &(struct recorder_event){{STR("v1"), str_from(api_pods.kind), name.namespace,
@@ -157,9 +172,9 @@ static void look_at_pod(struct nodes *nodes, uint32_t pod, bool tells)
 	enum topology_check check = place_check(&held);
 
 	cluster_set_check(nodes->cluster, pod, &held.topology, check);
-	if (tells && check == CHECK_SPANS && held.topology.policy == TOPOLOGY_REQUIRED &&
-	    cluster_tell_check(nodes->cluster, pod))
-		tell_mismatch(nodes, pod, &held);
+	if (tells && (check == CHECK_SPANS || check == CHECK_CPUS_APART) &&
+	    held.topology.policy == TOPOLOGY_REQUIRED && cluster_tell_check(nodes->cluster, pod))
+		tell_mismatch(nodes, pod, &held, check);
 }
 
 void nodes_look(struct nodes *nodes, bool tells)

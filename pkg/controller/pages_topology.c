@@ -86,6 +86,16 @@ static void write_unknown_pods(struct buf *page, const char *name, struct str te
 				     counts->of[TOPOLOGY_REQUIRED].unknown);
 }
 
+static void write_apart(struct buf *page, const char *name, struct str tenant,
+			const struct topology_counts *counts)
+{
+	const struct metric_label label = {"tenant", tenant};
+
+	metrics_write_sample(page, name, &label, 1,
+			     counts->of[TOPOLOGY_PREFERRED].apart +
+				     counts->of[TOPOLOGY_REQUIRED].apart);
+}
+
 static void write_other_cards(struct buf *page, const char *name, struct str tenant,
 			      const struct topology_counts *counts)
 {
@@ -104,6 +114,9 @@ static const struct check_family {
 	{"gpuqos_topology_mismatched_pods",
 	 "Pods whose cards do not lie in one domain of the scope that is asked for.",
 	 write_mismatches},
+	{"gpuqos_topology_cpus_apart_pods",
+	 "Pods whose cards lie as asked, with CPUs of their own on another NUMA node.",
+	 write_apart},
 	{"gpuqos_topology_unknown_pods",
 	 "Pods of which nothing tells where the cards lie that they have.", write_unknown_pods},
 	{"gpuqos_topology_other_cards_pods",

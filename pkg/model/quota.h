@@ -122,7 +122,8 @@ enum quota_condition {
  * - Exceeded: WITHIN_LIMIT, OVER_LIMIT (more is held than the ceiling), UNKNOWN_MEMORY,
  *   NOT_ACCEPTED
  * - TopologyMismatch: AS_ASKED, NOT_ASKED (its pods may lie anywhere), SPANS_DOMAINS (cards of some
- *   pod do not lie as is required), DEVICES_UNKNOWN (nothing tells of some), NOT_ACCEPTED
+ *   pod do not lie as is required), CPUS_APART (they do, and CPUs lie elsewhere), DEVICES_UNKNOWN
+ *   (nothing tells of some), NOT_ACCEPTED
  */
 #define QUOTA_REASONS(X)                           \
 	X(ENFORCED, "Enforced")                    \
@@ -151,6 +152,7 @@ enum quota_condition {
 	X(AS_ASKED, "AsAsked")                     \
 	X(NOT_ASKED, "NotAsked")                   \
 	X(SPANS_DOMAINS, "SpansDomains")           \
+	X(CPUS_APART, "CPUsApart")                 \
 	X(DEVICES_UNKNOWN, "DevicesUnknown")
 
 enum quota_reason {

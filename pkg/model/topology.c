@@ -52,6 +52,7 @@ void topology_counts_add(struct topology_counts *sum, const struct topology_coun
 		to->pods += from->pods;
 		to->other += from->other;
 		to->unknown += from->unknown;
+		to->apart += from->apart;
 		for (size_t k = 0; k < LAYOUT_SCOPE_COUNT; k++)
 			to->spans[k] += from->spans[k];
 	}
@@ -64,4 +65,9 @@ uint32_t topology_count_spans(const struct topology_count *count)
 	for (size_t i = 0; i < LAYOUT_SCOPE_COUNT; i++)
 		sum += count->spans[i];
 	return sum;
+}
+
+uint32_t topology_count_mismatches(const struct topology_count *count)
+{
+	return topology_count_spans(count) + count->apart;
 }

@@ -56,13 +56,15 @@ struct topology_spec topology_of_pod(struct topology_spec tenant, enum topology_
 /*
  * What was made of the cards that a pod was seen to have, once it was seen. UNCHECKED: nothing is
  * asked of them, or it has none yet. OTHER_CARDS: they lie as asked, and others were chosen for it.
- * UNKNOWN: nothing tells which they are, or how they are wired.
+ * CPUS_APART: they lie as asked, and the pod has CPUs for itself on another NUMA node. UNKNOWN:
+ * nothing tells which they are, or how they are wired.
  */
 enum topology_check {
 	CHECK_UNCHECKED,
 	CHECK_AS_ASKED,
 	CHECK_OTHER_CARDS,
 	CHECK_SPANS,
+	CHECK_CPUS_APART,
 	CHECK_UNKNOWN
 };
 
@@ -73,6 +75,7 @@ enum topology_check {
 struct topology_counts {
 	struct topology_count {
 		uint32_t pods, other, unknown;
+		uint32_t apart;                     /* CPUs on another NUMA node than the cards */
 		uint32_t spans[LAYOUT_SCOPE_COUNT]; /* by the scope that they should lie within */
 	} of[TOPOLOGY_POLICY_COUNT];
 };
@@ -81,6 +84,8 @@ struct topology_counts {
 void topology_counts_add(struct topology_counts *sum, const struct topology_counts *counts);
 /* Of one policy, that do not lie in one domain; of all scopes. */
 uint32_t topology_count_spans(const struct topology_count *count);
+/* Those, and those whose CPUs are apart. */
+uint32_t topology_count_mismatches(const struct topology_count *count);
 
 /* Borrowed, static. */
 const char *topology_policy_text(enum topology_policy policy);

@@ -41,6 +41,18 @@ static bool not_known(const struct cluster_held *held, enum topology_check *ret_
 	       topo_in_one_domain(held->topo, held->topology.scope, held->cards) == TOPO_UNKNOWN;
 }
 
+/* A scope of other wires asks nothing of CPUs. */
+static bool cpus_apart(const struct cluster_held *held, enum topology_check *ret_check)
+{
+	uint32_t numa;
+
+	*ret_check = CHECK_CPUS_APART;
+	if (!held->topo || held->topology.scope != LAYOUT_NUMA || held->cards == 0)
+		return false;
+	numa = topo_domain(held->topo, LAYOUT_NUMA, topo_set_first(held->cards));
+	return numa < 64 && (held->numas & ~(UINT64_C(1) << numa)) != 0;
+}
+
 static bool other_cards(const struct cluster_held *held, enum topology_check *ret_check)
 {
 	*ret_check = CHECK_OTHER_CARDS;
@@ -50,7 +62,7 @@ static bool other_cards(const struct cluster_held *held, enum topology_check *re
 enum topology_check place_check(const struct cluster_held *held)
 {
 	static bool (*const questions[])(const struct cluster_held *, enum topology_check *) = {
-		not_asked, not_told, spans, not_known, other_cards};
+		not_asked, not_told, spans, cpus_apart, not_known, other_cards};
 	enum topology_check check;
 
 	for (size_t i = 0; i < ARRAY_SIZE(questions); i++)

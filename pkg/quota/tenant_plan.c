@@ -309,14 +309,10 @@ static bool topology_not_measured(struct planning *p, struct condition *c)
 			     "The spec is not in force: nothing is measured against it.");
 }
 
-static bool topology_spans(struct planning *p, struct condition *c)
+static void say_spans(const struct topology_count *required, uint32_t spans, struct condition *c)
 {
-	const struct topology_count *required = &p->view->topology.of[TOPOLOGY_REQUIRED];
-	uint32_t spans = topology_count_spans(required);
 	const char *before = " (";
 
-	if (spans == 0)
-		return false;
 	condition_say(c, CONDITION_TRUE, QUOTA_REASON_SPANS_DOMAINS,
 		      "The cards of %u of %u pods do not lie within the scope that is required",
 		      spans, required->pods);
@@ -327,7 +323,26 @@ static bool topology_spans(struct planning *p, struct condition *c)
 				   required->spans[i]);
 		before = ", ";
 	}
-	condition_say_more(c, "), %.*s/%.*s among them.", STR_ARGS(p->view->mismatch_namespace),
+	condition_say_more(c, ")");
+	if (required->apart > 0)
+		condition_say_more(c, ", the CPUs of %u are on another NUMA node than their cards",
+				   required->apart);
+}
+
+static bool topology_mismatched(struct planning *p, struct condition *c)
+{
+	const struct topology_count *required = &p->view->topology.of[TOPOLOGY_REQUIRED];
+	uint32_t spans = topology_count_spans(required);
+
+	if (spans + required->apart == 0)
+		return false;
+	if (spans > 0)
+		say_spans(required, spans, c);
+	else
+		condition_say(c, CONDITION_TRUE, QUOTA_REASON_CPUS_APART,
+			      "The CPUs of %u of %u pods are on another NUMA node than their cards",
+			      required->apart, required->pods);
+	condition_say_more(c, ", %.*s/%.*s among them.", STR_ARGS(p->view->mismatch_namespace),
 			   STR_ARGS(p->view->mismatch_pod));
 	return true;
 }
@@ -376,7 +391,7 @@ static bool topology_as_asked(struct planning *p, struct condition *c)
 		condition_say_more(
 			c,
 			" Of %u that only prefer it, %u do not lie so, and of %u it is not known.",
-			preferred->pods, topology_count_spans(preferred), preferred->unknown);
+			preferred->pods, topology_count_mismatches(preferred), preferred->unknown);
 	if (other > 0)
 		condition_say_more(c, " Pods with other cards than were chosen: %u.", other);
 	return true;
@@ -395,7 +410,7 @@ static const struct check {
 	{TENANT_EXCEEDED, exceeded_not_measured}, {TENANT_EXCEEDED, exceeded_memory},
 	{TENANT_EXCEEDED, exceeded_gpus},         {TENANT_EXCEEDED, exceeded_unknown},
 	{TENANT_EXCEEDED, exceeded_not},          {TENANT_TOPOLOGY, topology_not_measured},
-	{TENANT_TOPOLOGY, topology_spans},        {TENANT_TOPOLOGY, topology_unknown},
+	{TENANT_TOPOLOGY, topology_mismatched},   {TENANT_TOPOLOGY, topology_unknown},
 	{TENANT_TOPOLOGY, topology_not_asked},    {TENANT_TOPOLOGY, topology_as_asked},
 };
 

@@ -63,13 +63,15 @@ def published(node, expected, what):
 def test_a_pods_devices_are_published_with_their_cards(node):
     gpus = layout(node)["gpus"]
     ids = [gpus[3]["uuid"], gpus[5]["uuid"] + "::2"]
-    node.kubelet.pods = [pod("train", holding("main", *ids, cpus=[0, 1, 2]), {"name": "log"}), pod("web", {"name": "c"})]
+    node.kubelet.pods = [pod("train", holding("main", *ids, cpus=[0, 1, 2]), {"name": "log", "cpus": [9]}),
+                         pod("web", {"name": "c", "cpus": [4, 5]}, {"name": "d"})]
     node.kubelet.allocatable = [{"resource": "nvidia.com/gpu", "ids": [gpu["uuid"]], "numa": [gpu["numa"]]} for gpu in gpus]
     status = published(node, [{"namespace": "team", "name": "train", "containers": [
         {"name": "main", "cpus": "0-2", "devices": [
             {"resource": "nvidia.com/gpu", "ids": [ids[0]], "cards": [gpus[3]["pci"]], "numa": [0]},
             {"resource": "nvidia.com/gpu", "ids": [ids[1]], "cards": [gpus[5]["pci"]], "numa": [0]}]}]}], "the pod is there")
     assert (status["gpus"], status["podCount"]) == (16, 1)
+    assert status["otherCpus"] == "4-5,9"
     assert [d["cards"] for d in status["allocatable"]] == [[gpu["pci"]] for gpu in gpus]
 
 

@@ -24,6 +24,7 @@ union any_object {
 	struct wire_class class;
 	struct wire_tenant tenant;
 	struct wire_binding binding;
+	struct wire_gpu_node gpu_node;
 };
 
 static void check(bool good)
@@ -237,6 +238,30 @@ static void pack_class(const union any_object *object, struct arena *arena, stru
 	check(facts.extended_resource.len <= LIMIT_INTERNED_STRING);
 }
 
+static void check_cpus(const struct cpu_range *cpus, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		check(cpus[i].first <= cpus[i].last && cpus[i].last < LIMIT_LAYOUT_CPUS);
+		check(i == 0 || cpus[i - 1].last + 1 < cpus[i].first);
+	}
+}
+
+static void pack_gpu_node(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct gpu_node_facts facts;
+
+	if (api_pack_gpu_node(&object->gpu_node, arena, &facts, err) < 0)
+		return;
+	check(facts.n_pods <= LIMIT_HELD_CONTAINERS && facts.n_uses <= LIMIT_GPUNODE_USERS);
+	check_cpus(facts.cpus, facts.n_cpus);
+	for (size_t i = 0; i < facts.n_pods; i++) {
+		check(!str_empty(facts.pods[i].name) && facts.pods[i].n_cards <= LIMIT_LAYOUT_GPUS);
+		check_cpus(facts.pods[i].cpus, facts.pods[i].n_cpus);
+	}
+	for (size_t i = 0; i < facts.n_uses; i++)
+		check(facts.uses[i].sm_percent <= 100 && !str_empty(facts.uses[i].card));
+}
+
 static const struct {
 	const struct schema *schema;
 	void (*pack)(const union any_object *object, struct arena *arena, struct error *err);
@@ -252,6 +277,7 @@ static const struct {
 	{&wire_class_schema, pack_class},
 	{&wire_tenant_schema, pack_tenant},
 	{&wire_binding_schema, pack_binding},
+	{&wire_gpu_node_schema, pack_gpu_node},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

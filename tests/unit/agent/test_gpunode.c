@@ -68,7 +68,8 @@ static void what_is_known_is_written_and_rounded(void **state)
 		 .claims = &claim,
 		 .n_claims = 1},
 	};
-	static const struct held held = {.containers = containers, .n_containers = 3};
+	static const struct held held = {
+		.containers = containers, .n_containers = 3, .other_cpus = S("4-5,9")};
 	static const struct usage_row rows[] = {
 		{1, "5c3e0f1a-0000-4000-8000-00000000000a", 2, GIB + 1, 44},
 		{2, "", 1, AMOUNT_UNKNOWN, -1},
@@ -91,7 +92,7 @@ static void what_is_known_is_written_and_rounded(void **state)
 		"\"n\",\"name\":\"k\",\"driver\":\"d\",\"pool\":\"p\",\"device\":\"x\"}]}]},"
 		"{\"namespace\":\"m\",\"name\":\"p\",\"containers\":[{\"name\":\"a\",\"claims\":["
 		"{\"namespace\":\"n\",\"name\":\"k\",\"driver\":\"d\",\"pool\":\"p\",\"device\":\"x\"}]}]}],"
-		"\"podCount\":2,\"users\":[{\"card\":\"0000:02:00.0\",\"podUID\":"
+		"\"podCount\":2,\"otherCpus\":\"4-5,9\",\"users\":[{\"card\":\"0000:02:00.0\",\"podUID\":"
 		"\"5c3e0f1a-0000-4000-8000-00000000000a\",\"memory\":\"1088Mi\",\"smPercent\":40,"
 		"\"processes\":2},{\"card\":\"0000:03:00.0\",\"processes\":1}],\"unaccountedCount\":1,"
 		"\"allocatable\":[]}}");

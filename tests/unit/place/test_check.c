@@ -23,7 +23,7 @@ struct row {
 	enum topology_check check;
 	enum topology_policy policy;
 	enum layout_scope scope;
-	uint64_t cards, assumed;
+	uint64_t cards, assumed, numas;
 	uint32_t others, asked;
 	enum wires wires;
 	bool ignored, starting, finished;
@@ -67,6 +67,20 @@ static const struct row rows[] = {
 	 .cards = CARDS(0, 3), .assumed = CARDS(0, 1)},
 	{"others that span", CHECK_SPANS, TOPOLOGY_REQUIRED, LAYOUT_NUMA, .cards = CARDS(0, 7),
 	 .assumed = CARDS(0, 1)},
+	{"CPUs beside the card", CHECK_AS_ASKED, TOPOLOGY_REQUIRED, LAYOUT_NUMA, .cards = 16,
+	 .numas = 2},
+	{"CPUs on the other socket", CHECK_CPUS_APART, TOPOLOGY_REQUIRED, LAYOUT_NUMA, .cards = 16,
+	 .numas = 1},
+	{"CPUs on both sockets", CHECK_CPUS_APART, TOPOLOGY_PREFERRED, LAYOUT_NUMA, .cards = 16,
+	 .numas = 3, .asked = 1},
+	{"no scope but NUMA asks for CPUs", CHECK_AS_ASKED, TOPOLOGY_REQUIRED, LAYOUT_NVLINK,
+	 .cards = 16, .numas = 1},
+	{"cards that span, whatever CPUs", CHECK_SPANS, TOPOLOGY_REQUIRED, LAYOUT_NUMA,
+	 .cards = CARDS(3, 4), .numas = 3},
+	{"CPUs elsewhere, and other cards than were chosen", CHECK_CPUS_APART, TOPOLOGY_REQUIRED,
+	 LAYOUT_NUMA, .cards = 16, .assumed = 32, .numas = 1},
+	{"nobody knows where the card is", CHECK_AS_ASKED, TOPOLOGY_REQUIRED, LAYOUT_NUMA,
+	 .cards = 16, .numas = 1, .wires = NO_NUMA},
 	{"one other card", CHECK_OTHER_CARDS, TOPOLOGY_REQUIRED, LAYOUT_NUMA, .cards = 1,
 	 .assumed = 2},
 };
@@ -90,6 +104,7 @@ static void cards_are_checked(void **state)
 			.topology = {row->policy, row->scope,
 				     row->ignored ? MISMATCH_IGNORE : MISMATCH_ALERT},
 			.cards = row->cards,
+			.numas = row->numas,
 			.others = row->others,
 			.asked = row->asked,
 			.assumed = row->assumed,
