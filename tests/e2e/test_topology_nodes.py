@@ -12,6 +12,7 @@ from gpus import GPU, condition, pod
 from tenants import Tenant
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+GPUNODES = "/apis/gpuqos.io/v1alpha1/gpunodes"
 AGENT = "gpuqos-agent/test"
 STATES = ["Known", "NotPublished", "Malformed", "FutureVersion", "Contradicts", "AgentGone"]
 DURATION = 2
@@ -23,11 +24,15 @@ def card(node, index):
     return f"GPU-{node}-{index}"
 
 
+def address(index):
+    return f"0000:{16 + index:02x}:00.0"
+
+
 def layout(node, writer="by hand", gpus=8, **more):
     """Two sockets, half of the cards on each."""
     return {"version": 1, "writer": writer, "generation": 1,
             "numa": [{"id": i, "cpus": f"{8 * i}-{8 * i + 7}", "memory": "256Gi"} for i in range(2)],
-            "gpus": [{"uuid": card(node, i), "index": i, "pci": f"0000:{16 + i:02x}:00.0", "numa": 2 * i // gpus}
+            "gpus": [{"uuid": card(node, i), "index": i, "pci": address(i), "numa": 2 * i // gpus}
                      for i in range(gpus)], **more}
 
 
@@ -36,11 +41,11 @@ def publish(cluster, node, value):
     cluster.api("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {ANNOTATION: text}}}).ok()
 
 
-def renew(cluster, node):
+def renew(cluster, node, duration=DURATION):
     """Makes the Lease of the node's agent, or renews it; what time it says matters to nobody."""
     name = f"gpuqos-agent-{node}"
     lease = {"metadata": {"name": name, "labels": {"app.kubernetes.io/name": "gpuqos-agent"}},
-             "spec": {"holderIdentity": node, "leaseDurationSeconds": DURATION,
+             "spec": {"holderIdentity": node, "leaseDurationSeconds": duration,
                       "renewTime": f"2020-01-01T00:00:00.{next(renewals):06d}Z"}}
     answer = cluster.api("PATCH", f"{LEASES}/{name}", lease)
     if answer.status == 404:
@@ -176,6 +181,15 @@ def run(team, name, node, *cards, annotations=None, tells=True):
     team.cluster.api("PATCH", f"{team.namespace.pods}/{name}/status", {"status": status}).ok()
 
 
+def observe(team, node, name, cards, cpus, **more):
+    """What the node's agent tells of one pod."""
+    container = {"name": "main", "cpus": cpus, "devices": [
+        {"resource": GPU, "ids": [card(node, i) for i in cards], "cards": [address(i) for i in cards]}]}
+    told = {"apiVersion": "gpuqos.io/v1alpha1", "kind": "GpuNode", "metadata": {"name": node},
+            "status": {"pods": [{"namespace": team.namespace.name, "name": name, "containers": [container]}], **more}}
+    team.cluster.api("PATCH", f"{GPUNODES}/{node}?fieldManager=test&force=true", told, "application/apply-patch+yaml").ok()
+
+
 def mismatched(team, scope="NUMA"):
     return team.controller.metric("gpuqos_topology_mismatched_pods", tenant=team.tenant.name, scope=scope)
 
@@ -234,6 +248,25 @@ def test_a_mismatch_is_told_once_however_often_the_pod_changes(team):
     wait_topology(team, "True", "SpansDomains", "bad")
     [again] = told_of(team, "bad")
     assert "series" not in again and again["metadata"]["uid"] == event["metadata"]["uid"]
+
+
+def test_what_the_agent_tells_of_a_pod_comes_first(team):
+    node = team.nodes[0]
+    run(team, "seen", node, 0)
+    publish(team.cluster, node, layout(node, AGENT))
+    renew(team.cluster, node, duration=3600)
+    wait_topology(team, "False", "AsAsked", "all of 1 pods")
+    observe(team, node, "seen", [4], "0-3")
+    wait_topology(team, "True", "CPUsApart", f"1 of 1 pods are on another NUMA node than their cards, {team.namespace.name}/seen")
+    assert mismatched(team) == 0 and team.controller.metric("gpuqos_topology_cpus_apart_pods", tenant=team.tenant.name) == 1
+    event = wait_told(team, "seen")
+    assert "CPUs of NUMA nodes 0 and cards 4" in event["note"]
+    observe(team, node, "seen", [4], "8-9", otherCpus="10-11")
+    wait_topology(team, "False", "AsAsked", "all of 1 pods")
+    observe(team, node, "seen", [3, 4], "8-9")
+    wait_topology(team, "True", "SpansDomains", "1 of 1 pods")
+    team.cluster.api("DELETE", f"{GPUNODES}/{node}").ok()
+    wait_topology(team, "False", "AsAsked", "all of 1 pods")
 
 
 def test_what_kubelet_does_not_tell_is_unknown(team):

@@ -37,7 +37,8 @@ static const char *const watches[] = {
 	"WATCH resourcequotas", "WATCH limitranges",
 	"WATCH tenantqos",      "WATCH validatingadmissionpolicybindings",
 	"WATCH resourceclaims", "WATCH resourceslices",
-	"WATCH deviceclasses",  "WATCH leases"};
+	"WATCH deviceclasses",  "WATCH leases",
+	"WATCH gpunodes"};
 
 struct world {
 	struct fake_kube_world kube;

@@ -22,7 +22,8 @@ static const char *const watches[] = {
 	"WATCH resourcequotas", "WATCH limitranges",
 	"WATCH tenantqos",      "WATCH validatingadmissionpolicybindings",
 	"WATCH resourceclaims", "WATCH resourceslices",
-	"WATCH deviceclasses",  "WATCH leases"};
+	"WATCH deviceclasses",  "WATCH leases",
+	"WATCH gpunodes"};
 
 static const char node[] =
 	"{\"metadata\":{\"name\":\"n\",\"uid\":\"n\",\"resourceVersion\":\"10\",\"labels\":{"
