@@ -33,6 +33,14 @@ void api_body_tenant_status(struct buf *body, struct str name, struct str uid,
 void api_body_quota_status(struct buf *body, struct str namespace, struct str name, struct str uid,
 			   const struct quota_status *status);
 
+/* status.evictions alone, for the status subresource and API_EVICTIONS_MANAGER; the uid as above.
+ */
+void api_body_tenant_evictions(struct buf *body, struct str name, struct str uid,
+			       const struct receipt *receipts, size_t n);
+/* JSON merge patch of a pod that is about to be evicted: its annotation says when (real) and for
+ * which receipt. With the uid as precondition. */
+void api_body_eviction_notice(struct buf *body, struct str uid, struct str receipt, int64_t at_us);
+
 /*
  * A ValidatingAdmissionPolicyBinding whose parameter is its owner, a TenantQoS; for an apply. What
  * others have added to one an apply leaves, and the API server takes no replacement without a

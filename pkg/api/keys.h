@@ -20,6 +20,9 @@
 #define KEY_TOPOLOGY_POLICY "gpuqos.io/topology-policy"
 #define KEY_TOPOLOGY_SCOPE  "gpuqos.io/topology-scope"
 
+/* That we write on a pod that is about to be evicted: when, and for which receipt */
+#define KEY_EVICTION_NOTICE "gpuqos.io/eviction-notice"
+
 /* Annotations of a node */
 #define KEY_HAMI_REGISTER    "hami.io/node-nvidia-register"
 #define KEY_VOLCANO_REGISTER "volcano.sh/node-vgpu-register"

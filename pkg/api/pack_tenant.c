@@ -4,6 +4,7 @@
  * were checked by, so nothing is taken on trust. The first problem found is the one that is told.
  */
 #include "api/pack.h"
+#include "api/pack_evictions.h"
 #include "api/pack_selector.h"
 #include "api/pack_spec.h"
 #include "api/pack_status.h"
@@ -163,11 +164,22 @@ static int check_topology(struct spec_pack *p)
 	return 0;
 }
 
+static int check_protection(struct spec_pack *p)
+{
+	return pack_protection(&p->check, &p->wire->spec, &p->spec.protection);
+}
+
+static int check_preemptible(struct spec_pack *p)
+{
+	return pack_preemptible(&p->check, &p->wire->spec.preemptible, &p->spec.preemptible);
+}
+
 static int pack_spec(struct spec_pack *p)
 {
 	static int (*const checks[])(struct spec_pack *) = {
-		check_name,      check_namespaces,       check_tier,     check_ceiling,
-		check_qos_class, check_priority_classes, check_topology,
+		check_name,     check_namespaces, check_tier,
+		check_ceiling,  check_qos_class,  check_priority_classes,
+		check_topology, check_protection, check_preemptible,
 	};
 	size_t i;
 
@@ -251,8 +263,11 @@ int api_pack_tenant(const struct wire_tenant *wire, struct arena *arena,
 		    struct tenant_facts *ret_facts, struct error *err)
 {
 	const struct wire_meta *meta = &wire->meta;
-	struct spec_pack p = {
-		.wire = wire, .check.pack = {arena, err}, .spec.topology = TOPOLOGY_SPEC_DEFAULT};
+	struct spec_pack p = {.wire = wire,
+			      .check.pack = {arena, err},
+			      .spec.topology = TOPOLOGY_SPEC_DEFAULT,
+			      .spec.protection = PROTECTION_DEFAULT,
+			      .spec.preemptible = PREEMPTIBLE_DEFAULT};
 	struct tenant_facts facts = identity_of(meta);
 
 	if (pack_check_meta(meta, err) < 0 || pack_spec(&p) < 0)
@@ -261,6 +276,8 @@ int api_pack_tenant(const struct wire_tenant *wire, struct arena *arena,
 	facts.invalid = p.check.invalid;
 	facts.has_status =
 		wire_has(wire, WIRE_TENANT_STATUS) && read_status(&wire->status, &facts.status);
+	if (pack_evictions(&wire->status.evictions, &p.check.pack, &facts.status) < 0)
+		return pack_locate(err, "TenantQoS", meta);
 	*ret_facts = facts;
 	return 0;
 }
@@ -274,6 +291,8 @@ int api_pack_tenant_outline(const struct wire_object *wire, const char *invalid,
 		return pack_locate(err, "TenantQoS", &wire->meta);
 	facts.spec.ceiling = facts.spec.ceiling_gpus = AMOUNT_NONE;
 	facts.spec.topology = TOPOLOGY_SPEC_DEFAULT;
+	facts.spec.protection = PROTECTION_DEFAULT;
+	facts.spec.preemptible = PREEMPTIBLE_DEFAULT;
 	facts.invalid = invalid;
 	*ret_facts = facts;
 	return 0;

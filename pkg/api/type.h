@@ -34,9 +34,11 @@ extern const struct api_type api_events;          /* events.k8s.io/v1 */
 #define API_VERSION       "v1alpha1"
 #define API_GROUP_VERSION API_GROUP "/" API_VERSION /* apiVersion of our objects */
 #define API_FIELD_MANAGER "gpuqos-controller"
-#define API_LABEL_MANAGED "gpuqos.io/managed" /* on namespaces; value "true" */
-#define API_LABEL_TENANT  "gpuqos.io/tenant"  /* there and on what we own; a TenantQoS's name */
-#define API_LABEL_QUOTA   "gpuqos.io/quota"   /* on a tenant's namespaces; "none": quota/decide.h */
-#define API_LABEL_ROLE    "gpuqos.io/role"    /* on our own pods; value "leader" */
+/* Of status.evictions alone: an apply of the status by the other manager leaves them. */
+#define API_EVICTIONS_MANAGER "gpuqos-controller-evictions"
+#define API_LABEL_MANAGED     "gpuqos.io/managed" /* on namespaces; value "true" */
+#define API_LABEL_TENANT      "gpuqos.io/tenant"  /* there and on what we own; a TenantQoS's name */
+#define API_LABEL_QUOTA       "gpuqos.io/quota" /* on a tenant's namespaces; "none": quota/decide.h */
+#define API_LABEL_ROLE        "gpuqos.io/role" /* on our own pods; value "leader" */
 
 #endif

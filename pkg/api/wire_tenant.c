@@ -41,6 +41,10 @@ static const struct field tenant_spec_fields[] = {
 	JSON_SUB(struct wire_tenant_spec, qos, "qosClass", FIELD_MESSAGE, &qos_class_schema),
 	JSON(struct wire_tenant_spec, priority_classes, "priorityClasses", FIELD_STRINGS),
 	JSON_SUB(struct wire_tenant_spec, topology, "topology", FIELD_MESSAGE, &topology_schema),
+	JSON_SUB(struct wire_tenant_spec, protection, "protection", FIELD_MESSAGE,
+		 &wire_protection_schema),
+	JSON_SUB(struct wire_tenant_spec, preemptible, "preemptible", FIELD_MESSAGE,
+		 &wire_preemptible_schema),
 	JSON(struct wire_tenant_spec, delegated, "delegated", FIELD_STRINGS),
 };
 static const struct schema tenant_spec_schema =
@@ -56,6 +60,9 @@ static const struct field tenant_status_fields[] = {
 	JSON(struct wire_tenant_status, used, "used", FIELD_QUANTITY),
 	JSON(struct wire_tenant_status, used_gpus, "usedGPUs", FIELD_INT64),
 	JSON(struct wire_tenant_status, lent, "lent", FIELD_QUANTITY),
+	JSON(struct wire_tenant_status, eviction_count, "evictionCount", FIELD_INT64),
+	JSON_SUB(struct wire_tenant_status, evictions, "evictions", FIELD_MESSAGES,
+		 &wire_eviction_schema),
 	JSON_SUB(struct wire_tenant_status, conditions, "conditions", FIELD_MESSAGES,
 		 &wire_condition_schema),
 };

@@ -2,6 +2,7 @@
 #ifndef GPUQOS_API_WIRE_TENANT_H
 #define GPUQOS_API_WIRE_TENANT_H
 
+#include "api/wire_evictions.h"
 #include "api/wire_quota.h"
 
 /*
@@ -36,12 +37,15 @@ struct wire_tenant_spec {
 	struct wire_qos_class qos;
 	struct wire_list priority_classes; /* struct str */
 	struct wire_topology topology;
+	struct wire_protection protection;
+	struct wire_preemptible preemptible;
 	struct wire_list delegated; /* struct str */
 };
 
-#define WIRE_TENANT_CEILING  2
-#define WIRE_TENANT_QOS      3
-#define WIRE_TENANT_TOPOLOGY 5
+#define WIRE_TENANT_CEILING    2
+#define WIRE_TENANT_QOS        3
+#define WIRE_TENANT_TOPOLOGY   5
+#define WIRE_TENANT_PROTECTION 6
 
 struct wire_tenant_status {
 	uint64_t present;
@@ -51,6 +55,8 @@ struct wire_tenant_status {
 	struct wire_ceiling ceiling;
 	struct str granted, used, lent; /* quantities */
 	int64_t granted_gpus, used_gpus;
+	int64_t eviction_count;
+	struct wire_list evictions;  /* struct wire_eviction */
 	struct wire_list conditions; /* struct wire_condition */
 };
 

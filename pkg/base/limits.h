@@ -79,6 +79,9 @@
 #define LIMIT_STATUS_NAMESPACES    256  /* names in a TenantQoS's status */
 #define LIMIT_DRY_RUN_ROWS         32   /* workloads in status.dryRun */
 #define LIMIT_PRODUCTS             64   /* spec.products[] */
+#define LIMIT_RECEIPT_ID           128  /* of status.evictions[] */
+#define LIMIT_RECEIPT_TEXT         1024 /* likewise: one sentence */
+#define LIMIT_RECEIPT_OWNER        317  /* likewise: a kind, "/", a name */
 #define LIMIT_LABEL_KEY            317  /* what Kubernetes allows: a DNS name, "/", 63 bytes */
 #define LIMIT_LABEL_VALUE          63   /* likewise */
 #define LIMIT_PRIORITY_CLASSES     32   /* spec.priorityClasses[] of a TenantQoS */

@@ -36,6 +36,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	cluster->dearest = AMOUNT_UNKNOWN;
 	buf_init(&cluster->scratch, LIMIT_PACKED);
 	buf_init(&cluster->scratch_selector, LIMIT_PACKED);
+	buf_init(&cluster->scratch_receipts, LIMIT_PACKED);
 	cluster->dirty_first = cluster->dirty_last = cluster->taken = TABLE_NONE;
 	cluster->dirty_tenant_first = cluster->dirty_tenant_last = TABLE_NONE;
 	cluster->taken_tenant = TABLE_NONE;
@@ -59,6 +60,7 @@ static void free_packed(struct cluster *cluster)
 	     h = table_next(&cluster->tenants, h + 1)) {
 		mem_free(tenant_at(cluster, h)->bytes);
 		mem_free(tenant_at(cluster, h)->selector);
+		mem_free(tenant_at(cluster, h)->receipts);
 	}
 	for (uint32_t h = table_next(&cluster->bindings, 0); h != TABLE_NONE;
 	     h = table_next(&cluster->bindings, h + 1))
@@ -106,6 +108,7 @@ void cluster_free(struct cluster *cluster)
 	mem_free(cluster->selectors.keys);
 	buf_clear(&cluster->scratch);
 	buf_clear(&cluster->scratch_selector);
+	buf_clear(&cluster->scratch_receipts);
 	arena_clear(&cluster->scratch_arena);
 	intern_free(cluster->intern);
 	mem_free(cluster);

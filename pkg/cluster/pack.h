@@ -17,7 +17,9 @@
 void pack_quota(const struct quota_facts *facts, struct buf *ret_bytes);
 void pack_resource_quota(const struct resource_quota_facts *facts, struct buf *ret_bytes);
 void pack_limit_range(const struct limit_range_facts *facts, struct buf *ret_bytes);
-void pack_tenant(const struct tenant_facts *facts, struct buf *ret_bytes); /* but its selector */
+/* But its selector and its receipts. */
+void pack_tenant(const struct tenant_facts *facts, struct buf *ret_bytes);
+void pack_receipts(const struct receipt *receipts, size_t n, struct buf *ret_bytes);
 void pack_binding(const struct binding_facts *facts, struct buf *ret_bytes);
 void pack_label_selector(const struct label_selector *selector, struct buf *ret_bytes);
 void pack_labels(const struct label *labels, size_t n, struct buf *ret_bytes);
@@ -30,6 +32,8 @@ bool unpack_resource_quota(struct str bytes, struct arena *arena,
 			   struct resource_quota_facts *ret_facts);
 bool unpack_limit_range(struct str bytes, struct arena *arena, struct limit_range_facts *ret_facts);
 bool unpack_tenant(struct str bytes, struct arena *arena, struct tenant_facts *ret_facts);
+bool unpack_receipts(struct str bytes, struct arena *arena, const struct receipt **ret_receipts,
+		     size_t *ret_len);
 bool unpack_binding(struct str bytes, struct arena *arena, struct binding_facts *ret_facts);
 bool unpack_label_selector(struct str bytes, struct arena *arena,
 			   struct label_selector *ret_selector);

@@ -124,6 +124,32 @@ static void get_status(struct pack_reader *reader, struct tenant_status *status)
 		pack_get_condition(reader, &status->conditions[i]);
 }
 
+static void put_protection(struct buf *buf, const struct tenant_spec *spec)
+{
+	pack_put_int(buf, (int64_t)spec->protection.mode);
+	pack_put_int(buf, spec->protection.victim_tiers);
+	pack_put_int(buf, spec->protection.per_minute);
+	pack_put_int(buf, spec->protection.cooldown_us);
+	pack_put_int(buf, spec->protection.observation_us);
+	pack_put_int(buf, spec->protection.min_run_us);
+	pack_put_int(buf, spec->preemptible.grace_us);
+	pack_put_int(buf, spec->preemptible.min_run_us);
+	pack_put_int(buf, spec->preemptible.checkpoint_credit_us);
+}
+
+static void get_protection(struct pack_reader *reader, struct tenant_spec *spec)
+{
+	spec->protection.mode = (enum protection_mode)pack_get_int(reader);
+	spec->protection.victim_tiers = (uint32_t)pack_get_int(reader);
+	spec->protection.per_minute = (uint32_t)pack_get_int(reader);
+	spec->protection.cooldown_us = pack_get_int(reader);
+	spec->protection.observation_us = pack_get_int(reader);
+	spec->protection.min_run_us = pack_get_int(reader);
+	spec->preemptible.grace_us = pack_get_int(reader);
+	spec->preemptible.min_run_us = pack_get_int(reader);
+	spec->preemptible.checkpoint_credit_us = pack_get_int(reader);
+}
+
 static void put_spec(struct buf *buf, const struct tenant_spec *spec)
 {
 	pack_put_int(buf, (int64_t)spec->tier);
@@ -135,6 +161,7 @@ static void put_spec(struct buf *buf, const struct tenant_spec *spec)
 	pack_put_int(buf, (int64_t)spec->topology.policy);
 	pack_put_int(buf, (int64_t)spec->topology.scope);
 	pack_put_int(buf, (int64_t)spec->topology.on_mismatch);
+	put_protection(buf, spec);
 }
 
 static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
@@ -148,6 +175,121 @@ static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
 	spec->topology.policy = (enum topology_policy)pack_get_int(reader);
 	spec->topology.scope = (enum layout_scope)pack_get_int(reader);
 	spec->topology.on_mismatch = (enum topology_mismatch)pack_get_int(reader);
+	get_protection(reader, spec);
+}
+
+/* --- receipts */
+
+static void put_pod(struct buf *buf, const struct receipt_pod *pod)
+{
+	pack_put_str(buf, pod->namespace);
+	pack_put_str(buf, pod->name);
+	pack_put_str(buf, pod->uid);
+	pack_put_str(buf, pod->owner);
+	pack_put_str(buf, pod->tenant);
+	pack_put_int(buf, pod->gpu_memory);
+	pack_put_int(buf, pod->lost);
+	pack_put_str(buf, pod->note);
+}
+
+static struct receipt_pod get_pod(struct pack_reader *reader)
+{
+	struct receipt_pod pod = {.namespace = pack_get_str(reader)};
+
+	pod.name = pack_get_str(reader);
+	pod.uid = pack_get_str(reader);
+	pod.owner = pack_get_str(reader);
+	pod.tenant = pack_get_str(reader);
+	pod.gpu_memory = pack_get_int(reader);
+	pod.lost = pack_get_int(reader);
+	pod.note = pack_get_str(reader);
+	return pod;
+}
+
+static void put_pods(struct buf *buf, const struct receipt_pod *pods, size_t n)
+{
+	pack_put_int(buf, (int64_t)n);
+	for (size_t i = 0; i < n; i++)
+		put_pod(buf, &pods[i]);
+}
+
+static const struct receipt_pod *get_pods(struct pack_reader *reader, size_t *ret_len)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct receipt_pod *pods = n ? pack_get_memory(reader, n, sizeof(*pods)) : NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		struct receipt_pod pod = get_pod(reader);
+
+		if (pods)
+			pods[i] = pod;
+	}
+	*ret_len = pods ? n : 0;
+	return pods;
+}
+
+static void put_receipt(struct buf *buf, const struct receipt *receipt)
+{
+	pack_put_str(buf, receipt->id);
+	pack_put_int(buf, (int64_t)receipt->cause);
+	pack_put_int(buf, (int64_t)receipt->outcome);
+	pack_put_int(buf, receipt->at_us);
+	pack_put_int(buf, receipt->settled_us);
+	put_pod(buf, &receipt->beneficiary);
+	pack_put_str(buf, receipt->objective);
+	pack_put_str(buf, receipt->node);
+	pack_put_int(buf, (int64_t)receipt->cards);
+	pack_put_int(buf, receipt->held_until_us);
+	pack_put_str(buf, receipt->proof);
+	pack_put_str(buf, receipt->limits);
+	pack_put_str(buf, receipt->message);
+	put_pods(buf, receipt->victims, receipt->n_victims);
+	put_pods(buf, receipt->spared, receipt->n_spared);
+	pack_put_int(buf, receipt->n_spared_all);
+}
+
+static struct receipt get_receipt(struct pack_reader *reader)
+{
+	struct receipt receipt = {.id = pack_get_str(reader)};
+
+	receipt.cause = (enum receipt_cause)pack_get_int(reader);
+	receipt.outcome = (enum receipt_outcome)pack_get_int(reader);
+	receipt.at_us = pack_get_int(reader);
+	receipt.settled_us = pack_get_int(reader);
+	receipt.beneficiary = get_pod(reader);
+	receipt.objective = pack_get_str(reader);
+	receipt.node = pack_get_str(reader);
+	receipt.cards = (uint64_t)pack_get_int(reader);
+	receipt.held_until_us = pack_get_int(reader);
+	receipt.proof = pack_get_str(reader);
+	receipt.limits = pack_get_str(reader);
+	receipt.message = pack_get_str(reader);
+	receipt.victims = get_pods(reader, &receipt.n_victims);
+	receipt.spared = get_pods(reader, &receipt.n_spared);
+	receipt.n_spared_all = pack_get_int(reader);
+	return receipt;
+}
+
+void pack_receipts(const struct receipt *receipts, size_t n, struct buf *ret_bytes)
+{
+	if (n > 0)
+		pack_put_int(ret_bytes, (int64_t)n);
+	for (size_t i = 0; i < n; i++)
+		put_receipt(ret_bytes, &receipts[i]);
+}
+
+bool unpack_receipts(struct str bytes, struct arena *arena, const struct receipt **ret_receipts,
+		     size_t *ret_len)
+{
+	struct pack_reader reader = {bytes, arena, false};
+	size_t n = str_empty(bytes) ? 0 : (size_t)pack_get_int(&reader);
+	struct receipt *receipts = n ? pack_get_memory(&reader, n, sizeof(*receipts)) : NULL;
+
+	for (size_t i = 0; receipts && i < n; i++)
+		receipts[i] = get_receipt(&reader);
+	*ret_receipts = receipts;
+	*ret_len = receipts ? n : 0;
+	return !reader.full;
 }
 
 void pack_tenant(const struct tenant_facts *facts, struct buf *ret_bytes)

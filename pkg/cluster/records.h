@@ -216,7 +216,8 @@ struct selection_cell {
  */
 struct tenant_record {
 	char *bytes, *selector; /* owned; NULL: the object was not seen */
-	size_t len, selector_len;
+	char *receipts;         /* owned; NULL: it has none */
+	size_t len, selector_len, receipts_len;
 	uint64_t resource_version;
 	int64_t created_us;
 	int64_t ceiling, ceiling_gpus;
@@ -319,7 +320,7 @@ struct cluster {
 	struct dra dra;
 	struct class_list class_list;
 	struct buf scratch; /* packed bytes of the object that is applied */
-	struct buf scratch_selector;
+	struct buf scratch_selector, scratch_receipts;
 	struct arena scratch_arena;
 };
 

@@ -332,6 +332,8 @@ static bool view_facts(const struct tenant_record *record, struct arena *arena,
 	if (!record->exists)
 		return true;
 	return unpack_tenant((struct str){record->bytes, record->len}, arena, facts) &&
+	       unpack_receipts((struct str){record->receipts, record->receipts_len}, arena,
+			       &facts->status.receipts, &facts->status.n_receipts) &&
 	       unpack_label_selector((struct str){record->selector, record->selector_len}, arena,
 				     &facts->spec.namespaces);
 }

@@ -107,6 +107,20 @@ static void set_topology(struct cluster *cluster, uint32_t tenant, const struct 
 		checks_outdate(cluster, ns);
 }
 
+/* True where they were the same. */
+static bool keep_receipts(struct cluster *cluster, struct tenant_record *record)
+{
+	struct str packed = buf_str(&cluster->scratch_receipts);
+
+	if (str_equal(packed, (struct str){record->receipts, record->receipts_len}))
+		return true;
+	cluster->packed_bytes[CLUSTER_TENANTS] += packed.len - record->receipts_len;
+	mem_free(record->receipts);
+	record->receipts = packed.len ? pack_copy(packed) : NULL;
+	record->receipts_len = packed.len;
+	return false;
+}
+
 /* Keeps what was packed. */
 static void update(struct cluster *cluster, uint32_t tenant, const struct tenant_facts *facts)
 {
@@ -114,8 +128,10 @@ static void update(struct cluster *cluster, uint32_t tenant, const struct tenant
 	struct str packed = buf_str(&cluster->scratch);
 	struct str selector = buf_str(&cluster->scratch_selector);
 	bool same_selection = is_same_selection(record, facts, selector);
+	bool same_receipts = keep_receipts(cluster, record);
 
-	if (same_selection && str_equal(packed, (struct str){record->bytes, record->len}))
+	if (same_selection && same_receipts &&
+	    str_equal(packed, (struct str){record->bytes, record->len}))
 		return;
 	cluster->packed_bytes[CLUSTER_TENANTS] +=
 		packed.len + selector.len - record->len - record->selector_len;
@@ -165,9 +181,12 @@ static int apply(struct cluster *cluster, const struct tenant_facts *facts, stru
 		return -1;
 	buf_reset(&cluster->scratch);
 	buf_reset(&cluster->scratch_selector);
+	buf_reset(&cluster->scratch_receipts);
 	pack_tenant(facts, &cluster->scratch);
+	pack_receipts(facts->status.receipts, facts->status.n_receipts, &cluster->scratch_receipts);
 	pack_label_selector(&facts->spec.namespaces, &cluster->scratch_selector);
-	if (cluster->scratch.overflowed || cluster->scratch_selector.overflowed)
+	if (cluster->scratch.overflowed || cluster->scratch_selector.overflowed ||
+	    cluster->scratch_receipts.overflowed)
 		return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", LIMIT_PACKED);
 	tenant = tenant_get(cluster, facts->name);
 	tenant_at(cluster, tenant)->epoch = cluster->epochs[CLUSTER_TENANTS];
@@ -191,12 +210,14 @@ void tenant_gone(struct cluster *cluster, uint32_t tenant)
 	if (!record->exists)
 		return;
 	membership_end(cluster, tenant);
-	cluster->packed_bytes[CLUSTER_TENANTS] -= record->len + record->selector_len;
+	cluster->packed_bytes[CLUSTER_TENANTS] -=
+		record->len + record->selector_len + record->receipts_len;
 	mem_free(record->bytes);
 	mem_free(record->selector);
+	mem_free(record->receipts);
 	intern_unref(cluster->intern, record->uid);
-	record->bytes = record->selector = NULL;
-	record->len = record->selector_len = 0;
+	record->bytes = record->selector = record->receipts = NULL;
+	record->len = record->selector_len = record->receipts_len = 0;
 	record->uid = INTERN_EMPTY;
 	record->resource_version = 0;
 	record->exists = record->terminating = false;
@@ -205,6 +226,15 @@ void tenant_gone(struct cluster *cluster, uint32_t tenant)
 	record->sums = (struct tenant_sums){0};
 	cluster->selectors_stale = true;
 	cluster_mark_tenant_dirty(cluster, tenant);
+}
+
+bool cluster_tenant_receipts(const struct cluster *cluster, uint32_t tenant, struct arena *arena,
+			     const struct receipt **ret_receipts, size_t *ret_len)
+{
+	const struct tenant_record *record = tenant_at(cluster, tenant);
+
+	return unpack_receipts((struct str){record->receipts, record->receipts_len}, arena,
+			       ret_receipts, ret_len);
 }
 
 /* --- bindings */

@@ -62,6 +62,11 @@ struct tenant_lookup {
 	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* NULL: not there */
 };
 
+/* What its status.evictions says (model/receipt.h), in @arena; texts are borrowed from the cluster.
+ * False when the arena is full. */
+bool cluster_tenant_receipts(const struct cluster *cluster, uint32_t tenant, struct arena *arena,
+			     const struct receipt **ret_receipts, size_t *ret_len);
+
 /*
  * Brings the prices, and all sums that a tenant's view shows, up to date. Where prices did not
  * change, a look at each member and no more. Unknown tenants are ignored.

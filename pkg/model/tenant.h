@@ -4,7 +4,9 @@
 
 #include "base/arena.h"
 #include "model/labels.h"
+#include "model/protection.h"
 #include "model/quota.h"
+#include "model/receipt.h"
 #include "model/topology.h"
 
 /*
@@ -37,6 +39,8 @@ struct tenant_spec {
 	const struct str *priority_classes; /* that its pods may name; none given: any */
 	size_t n_priority_classes;
 	struct topology_spec topology;
+	struct protection_spec protection;
+	struct preemptible_spec preemptible;
 };
 
 /* type, status.conditions[].type of a TenantQoS */
@@ -72,6 +76,10 @@ struct tenant_status {
 	const struct str *namespaces;    /* sorted; at most LIMIT_STATUS_NAMESPACES */
 	size_t n_namespaces_listed;
 	struct condition conditions[TENANT_CONDITION_COUNT];
+	/* status.evictions, which is written and read on its own: there whether or not the rest can
+	 * be read. The oldest first. */
+	const struct receipt *receipts;
+	size_t n_receipts;
 };
 
 /*
@@ -130,7 +138,7 @@ struct tenant_facts {
 	bool terminating;
 	struct tenant_spec spec;
 	const char *invalid; /* why the spec cannot be used, or NULL */
-	bool has_status;
+	bool has_status;     /* but for the receipts, which are there in any case */
 	struct tenant_status status;
 };
 

@@ -283,7 +283,7 @@ static void on_written(void *context, const struct kube_answer *answer, const st
 		work->options.written(work->options.context, flight->key, write, answer, err);
 	if (err && write->may_fail && is_of_the_write(err))
 		err = NULL;
-	if (err && !is_refusal(err)) {
+	if (err && (write->required || !is_refusal(err))) {
 		flight_end(flight, err);
 		return;
 	}
@@ -308,6 +308,7 @@ static void flight_send(struct flight *flight)
 		.subresource = write->subresource,
 		.body = {write->body, write->body_len},
 		.fenced = true,
+		.field_manager = write->field_manager,
 	};
 	struct kube_handlers handlers = {.on_done = on_written, .context = flight};
 

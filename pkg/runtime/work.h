@@ -27,8 +27,12 @@ struct work_write {
 	/* An eviction, say: that it fails is for `written` to judge, and neither holds up the
 	 * writes behind it nor makes its key fail. Unless the server does not answer at all. */
 	bool may_fail;
-	const char *reason;       /* static or NULL; why, for `written` */
-	char uid[LIMIT_NAME + 1]; /* of the object that is meant; for `written` */
+	/* What is written behind it must not be where this was not: a refusal, or a 500, ends the
+	 * set. */
+	bool required;
+	const char *field_manager; /* static or NULL: the controller's (kube/client.h) */
+	const char *reason;        /* static or NULL; why, for `written` */
+	char uid[LIMIT_NAME + 1];  /* of the object that is meant; for `written` */
 };
 
 struct work_set {

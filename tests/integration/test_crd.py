@@ -236,13 +236,29 @@ OURS = "labels of gpuqos.io/ follow from the selection and cannot select"
           ({"policy": "Always"}, "policy", '"Required", "Preferred", "None"'),
           ({"scope": "Rack"}, "scope", '"NUMA", "PCIeSwitch", "NVLink"'),
           ({"onMismatch": "Evict"}, "onMismatch", '"Ignore", "Alert", "Migrate"'))],
+    (LEAST | {"protection": {}}, "spec.protection.mode", "Required value"),
+    (LEAST | {"protection": {"mode": "On"}}, "spec.protection.mode", 'supported values: "DryRun", "Enforce"'),
+    (LEAST | {"protection": {"mode": "DryRun", "victimTiers": ["Inference"]}}, "spec.protection.victimTiers[0]",
+     'supported values: "Training", "BestEffort"'),
+    (LEAST | {"protection": {"mode": "DryRun", "victimTiers": []}}, "spec.protection.victimTiers",
+     "should have at least 1 items"),
+    *[(LEAST | {"protection": {"mode": "DryRun", field: value}}, "spec.protection." + field, words)
+      for field, value, words in (
+          ("evictionsPerMinute", 0, "greater than or equal to 1"),
+          ("evictionsPerMinute", 61, "less than or equal to 60"),
+          ("cooldownSeconds", 3601, "less than or equal to 3600"),
+          ("observationSeconds", 9, "greater than or equal to 10"),
+          ("minVictimRunSeconds", 86401, "less than or equal to 86400"))],
+    *[(LEAST | {"preemptible": {field: value}}, "spec.preemptible." + field, "less than or equal to")
+      for field, value in (("gracePeriodSeconds", 3601), ("minRunSeconds", 3601),
+                           ("checkpointCreditSeconds", 86401))],
     (LEAST | {"priorityClasses": []}, "spec.priorityClasses", "should have at least 1 items"),
     (LEAST | {"priorityClasses": ["a", "a"]}, "spec.priorityClasses[1]", "Duplicate value"),
     (LEAST | {"priorityClasses": [f"class-{i}" for i in range(33)]}, "spec.priorityClasses",
      "must have at most 32 items"),
     *[(LEAST | {"delegated": [field]}, "spec.delegated",
-       "only qosClass, priorityClasses and topology can be delegated; tier, ceiling, "
-       "namespaceSelector and delegated stay with the platform admin")
+       "only qosClass, priorityClasses and topology can be delegated; all other fields "
+       "stay with the platform admin")
       for field in ("tier", "ceiling", "namespaceSelector", "delegated", "")],
 ])
 def test_refuses_tenants_in_plain_words(cluster, spec, field, message):
@@ -298,24 +314,30 @@ def test_fills_in_defaults_and_shows_columns(cluster):
 def test_fills_in_defaults_and_shows_columns_of_tenants(cluster):
     spec = create_tenant(cluster, LEAST | {"ceiling": {"gpuMemory": "640Gi"},
                                            "qosClass": {"class": "Guaranteed"},
-                                           "topology": {"policy": "Preferred"}}, "seen", "").ok()["spec"]
+                                           "topology": {"policy": "Preferred"},
+                                           "protection": {"mode": "DryRun"},
+                                           "preemptible": {}}, "seen", "").ok()["spec"]
     assert spec == LEAST | {"ceiling": {"gpuMemory": "640Gi"},
                             "qosClass": {"class": "Guaranteed", "action": "Warn"},
-                            "topology": {"policy": "Preferred", "scope": "NUMA", "onMismatch": "Alert"}}
+                            "topology": {"policy": "Preferred", "scope": "NUMA", "onMismatch": "Alert"},
+                            "protection": {"mode": "DryRun", "evictionsPerMinute": 6, "cooldownSeconds": 60,
+                                           "observationSeconds": 120, "minVictimRunSeconds": 60},
+                            "preemptible": {"gracePeriodSeconds": 30, "minRunSeconds": 60,
+                                            "checkpointCreditSeconds": 3600}}
     condition = {"status": "True", "reason": "Enforced", "message": "m",
                  "lastTransitionTime": "2026-01-02T03:04:05Z"}
     status = {"granted": "480Gi", "used": "81559Mi", "usedGPUs": 1, "lent": "0", "namespaceCount": 2,
-              "namespaces": ["a", "b"], "ceiling": {"gpuMemory": "640Gi"},
+              "namespaces": ["a", "b"], "ceiling": {"gpuMemory": "640Gi"}, "evictionCount": 3,
               "conditions": [condition | {"type": "Ready"}, condition | {"type": "Accepted"},
                              condition | {"type": "Exceeded", "status": "False"}]}
     cluster.api("PATCH", f"{TENANTS}/seen/status", {"status": status}).ok()
     head, row = cluster.kubectl("get", "tqos", "seen").splitlines()
-    assert head.split() == ["NAME", "TIER", "CEILING", "GRANTED", "USED", "LENT", "NAMESPACES", "READY",
-                            "AGE"]
-    assert row.split()[:-1] == ["seen", "Training", "640Gi", "480Gi", "81559Mi", "0", "2", "True"]
+    assert head.split() == ["NAME", "TIER", "CEILING", "GRANTED", "USED", "LENT", "NAMESPACES", "EVICTIONS",
+                            "READY", "AGE"]
+    assert row.split()[:-1] == ["seen", "Training", "640Gi", "480Gi", "81559Mi", "0", "2", "3", "True"]
     head, row = cluster.kubectl("get", "tqos", "seen", "-o", "wide").splitlines()
-    assert head.split()[7:] == ["GPUS", "ACCEPTED", "EXCEEDED", "READY", "AGE"]
-    assert row.split()[7:-1] == ["1", "True", "False", "True"]
+    assert head.split()[8:] == ["GPUS", "ACCEPTED", "EXCEEDED", "READY", "AGE"]
+    assert row.split()[8:-1] == ["1", "True", "False", "True"]
     assert "seen" in cluster.kubectl("get", "gpuqos")
 
 

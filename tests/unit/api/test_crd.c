@@ -18,7 +18,7 @@
 
 #define FILE_MAX  (256 * 1024)
 #define DEPTH_MAX 32
-#define PATHS_MAX 128
+#define PATHS_MAX 256
 #define PATH_SIZE 128
 
 struct paths {

@@ -26,6 +26,59 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* --- receipts */
+
+static struct tenant_facts with_receipts(const struct receipt *receipts, size_t n, uint64_t version)
+{
+	struct tenant_facts facts = {.name = STR("t"), .uid = STR("u"), .created_us = 1};
+
+	facts.resource_version = version;
+	facts.spec.ceiling = facts.spec.ceiling_gpus = AMOUNT_NONE;
+	facts.status.receipts = receipts;
+	facts.status.n_receipts = n;
+	return facts;
+}
+
+static void test_receipts_are_kept_and_their_change_is_news(void **state)
+{
+	const struct receipt_pod victim = {.namespace = STR("a"), .name = STR("v"), .lost = 7};
+	struct receipt receipt = {.id = STR("one"),
+				  .outcome = RECEIPT_ISSUED,
+				  .cards = UINT64_C(1) << 63,
+				  .node = STR("n"),
+				  .victims = &victim,
+				  .n_victims = 1};
+	struct tenant_facts facts = with_receipts(&receipt, 1, 1);
+	const struct receipt *seen;
+	struct cluster *c = *state;
+	struct arena arena;
+	uint32_t tenant;
+	size_t n;
+
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	assert_int_equal(cluster_apply_tenant(c, &facts, NULL), 0);
+	assert_true(cluster_take_dirty_tenant(c, &tenant));
+	facts.resource_version = 2;
+	assert_int_equal(cluster_apply_tenant(c, &facts, NULL), 0);
+	assert_false(cluster_take_dirty_tenant(c, &tenant));
+	receipt.outcome = RECEIPT_HELPED;
+	facts.resource_version = 3;
+	assert_int_equal(cluster_apply_tenant(c, &facts, NULL), 0);
+	assert_true(cluster_take_dirty_tenant(c, &tenant));
+	assert_true(cluster_tenant_receipts(c, tenant, &arena, &seen, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(seen->outcome, RECEIPT_HELPED);
+	assert_int_equal(seen->cards, receipt.cards);
+	assert_int_equal(seen->victims[0].lost, 7);
+	assert_true(str_equal(seen->victims[0].name, victim.name));
+	facts = with_receipts(NULL, 0, 4);
+	assert_int_equal(cluster_apply_tenant(c, &facts, NULL), 0);
+	assert_true(cluster_take_dirty_tenant(c, &tenant));
+	assert_true(cluster_tenant_receipts(c, tenant, &arena, &seen, &n));
+	assert_int_equal(n, 0);
+	arena_clear(&arena);
+}
+
 /* --- whose a namespace is */
 
 static void test_a_selector_takes_what_it_matches(void **state)
@@ -374,6 +427,7 @@ static void test_there_is_room_for_so_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(receipts_are_kept_and_their_change_is_news),
 		CASE(a_selector_takes_what_it_matches),
 		CASE(the_oldest_has_it_and_the_others_say_so),
 		CASE(a_namespace_has_the_topology_of_its_tenant),

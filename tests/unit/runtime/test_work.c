@@ -20,7 +20,7 @@ struct world {
 
 	/* What the reconciler is to do, and what it was asked. */
 	size_t n_writes;
-	bool fails, missing_is_fine, may_fail;
+	bool fails, missing_is_fine, may_fail, required;
 	int64_t look_again_us;
 	int reconciled[KEYS];
 	int written, refused;
@@ -45,6 +45,7 @@ static int reconcile(void *context, uint32_t key, struct work_set *set, struct e
 		write->missing_is_fine = w->missing_is_fine;
 		write->exists_is_fine = w->missing_is_fine;
 		write->may_fail = w->may_fail;
+		write->required = w->required;
 	}
 	return 0;
 }
@@ -186,6 +187,24 @@ static void a_refused_write_does_not_hold_up_those_behind_it(void **state)
 		fake_kube_pass(&w->kube, 10 * USEC_PER_MSEC);
 		assert_int_equal(w->reconciled[key], 2);
 		w->n_writes = 2;
+	}
+}
+
+/* As a receipt is for the evictions behind it. */
+static void a_refused_write_that_is_required_ends_the_set(void **state)
+{
+	static const enum error_kind kinds[] = {ERROR_INVALID, ERROR_FORBIDDEN, ERROR_CONFLICT};
+	struct world *w = *state;
+
+	w->n_writes = 2;
+	w->required = true;
+	work_start(w->work);
+	for (int i = 0; i < (int)ARRAY_SIZE(kinds); i++) {
+		add_and_settle(w, (uint32_t)(1 + i));
+		fake_kube_fail(fake_kube_first(w->kube.client), kinds[i], 422);
+		settle(w);
+		assert_int_equal(fake_kube_open(w->kube.client), 0);
+		assert_int_equal(w->written, 0);
 	}
 }
 
@@ -454,6 +473,7 @@ int main(void)
 		CASE(a_key_added_while_its_set_is_in_flight_comes_again_and_not_before),
 		CASE(a_failed_write_ends_the_set_and_backs_off),
 		CASE(a_refused_write_does_not_hold_up_those_behind_it),
+		CASE(a_refused_write_that_is_required_ends_the_set),
 		CASE(a_write_that_may_fail_holds_up_nothing_and_fails_no_key),
 		CASE(a_server_that_does_not_answer_fails_also_what_may_fail),
 		CASE(several_queues_share_the_metrics),
