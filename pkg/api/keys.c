@@ -15,13 +15,12 @@
 		(list), ARRAY_SIZE(list) \
 	}
 
-static const struct str pod_labels[] = {KEY(KEY_TEMPLATE_HASH)};
-const struct field_keys keys_pod_labels = KEYS(pod_labels);
-
 static const struct str pod_annotations[] = {
 	KEY(KEY_KAI_FRACTION),    KEY(KEY_KAI_MEMORY),        KEY(KEY_KAI_DEVICES),
 	KEY(KEY_HAMI_ALLOCATED),  KEY(KEY_VOLCANO_ALLOCATED), KEY(KEY_KOORDINATOR_ALLOCATED),
-	KEY(KEY_TOPOLOGY_POLICY), KEY(KEY_TOPOLOGY_SCOPE),
+	KEY(KEY_TOPOLOGY_POLICY), KEY(KEY_TOPOLOGY_SCOPE),    KEY(KEY_CHECKPOINT),
+	KEY(KEY_MIRROR),          KEY(KEY_VOLCANO_GROUP),     KEY(KEY_VOLCANO_GROUP_TOO),
+	KEY(KEY_KAI_GROUP),       KEY(KEY_KOORDINATOR_GANG),
 };
 const struct field_keys keys_pod_annotations = KEYS(pod_annotations);
 

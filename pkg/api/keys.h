@@ -22,6 +22,36 @@
 
 /* That we write on a pod that is about to be evicted: when, and for which receipt */
 #define KEY_EVICTION_NOTICE "gpuqos.io/eviction-notice"
+/* When its work was last saved, RFC 3339; written by the pod itself, or by who runs it */
+#define KEY_CHECKPOINT "gpuqos.io/checkpoint"
+/* k8s.io/api/core/v1: MirrorPodAnnotationKey */
+#define KEY_MIRROR "kubernetes.io/config.mirror"
+
+/*
+ * Which pods belong together.
+ * - LeaderWorkerSet, api/leaderworkerset/v1: SetNameLabelKey and GroupIndexLabelKey; each of its
+ *   groups is one
+ * - JobSet, api/jobset/v1alpha2: JobSetNameKey
+ * - Training Operator v1, pkg/apis/kubeflow.org/v1: JobNameLabel; MPI Operator writes the same
+ * - Kueue, pkg/controller/jobs/pod/constants: GroupNameLabel
+ * - Volcano, apis/pkg/apis/scheduling/v1beta1: KubeGroupNameAnnotationKey, and
+ *   VolcanoGroupNameAnnotationKey; KAI Scheduler, pkg/common/constants: PodGroupAnnotationForPod.
+ *   Both write these on all pods that they schedule
+ * - Koordinator, apis/extension: AnnotationGangName, LabelGangName; scheduler-plugins,
+ *   apis/scheduling/v1alpha1: PodGroupLabel, and what it was called before
+ */
+#define KEY_LWS_NAME          "leaderworkerset.sigs.k8s.io/name"
+#define KEY_LWS_GROUP         "leaderworkerset.sigs.k8s.io/group-index"
+#define KEY_JOBSET_NAME       "jobset.sigs.k8s.io/jobset-name"
+#define KEY_TRAINING_JOB      "training.kubeflow.org/job-name"
+#define KEY_KUEUE_GROUP       "kueue.x-k8s.io/pod-group-name"
+#define KEY_VOLCANO_GROUP     "scheduling.k8s.io/group-name"
+#define KEY_VOLCANO_GROUP_TOO "scheduling.volcano.sh/group-name"
+#define KEY_KAI_GROUP         "pod-group-name"
+#define KEY_KOORDINATOR_GANG  "gang.scheduling.koordinator.sh/name"
+#define KEY_POD_GROUP         "scheduling.x-k8s.io/pod-group"
+#define KEY_POD_GROUP_SIGS    "pod-group.scheduling.sigs.k8s.io"
+#define KEY_POD_GROUP_OLDEST  "pod-group.scheduling.sigs.k8s.io/name"
 
 /* Annotations of a node */
 #define KEY_HAMI_REGISTER    "hami.io/node-nvidia-register"
@@ -41,7 +71,7 @@
 #define KEY_AMD_PRODUCT    "amd.com/gpu.product-name"
 
 /* For FIELD_MAP_OF(); own labels: those of a namespace that api/type.h names. */
-extern const struct field_keys keys_pod_labels, keys_pod_annotations, keys_node_annotations,
-	keys_node_selector, keys_claim_annotations, keys_bookmark_annotations, keys_own_labels;
+extern const struct field_keys keys_pod_annotations, keys_node_annotations, keys_node_selector,
+	keys_claim_annotations, keys_bookmark_annotations, keys_own_labels;
 
 #endif

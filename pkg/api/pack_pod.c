@@ -6,6 +6,7 @@
 #include "api/keys.h"
 #include "api/pack.h"
 #include "api/pack_common.h"
+#include "api/pack_exit.h"
 #include "api/quantity.h"
 #include "api/source_common.h"
 #include "api/type.h"
@@ -423,6 +424,8 @@ int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, 
 	    pack_alignment(&pod, wire, &facts) < 0)
 		return pack_locate(err, "Pod", meta);
 	pack_owner(meta, &facts);
+	if (pack_exit(wire, &pod.pack, &facts) < 0)
+		return pack_locate(err, "Pod", meta);
 	*ret_facts = facts;
 	return 0;
 }

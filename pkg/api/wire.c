@@ -35,6 +35,7 @@ static const struct schema container_schema =
 static const struct field pod_spec_fields[] = {
 	FIELD_SUB(struct wire_pod_spec, containers, "containers", 2, FIELD_MESSAGES,
 		  &container_schema),
+	FIELD(struct wire_pod_spec, grace_s, "terminationGracePeriodSeconds", 4, FIELD_INT64),
 	FIELD_MAP_OF(struct wire_pod_spec, node_selector, "nodeSelector", 7, &keys_node_selector),
 	FIELD(struct wire_pod_spec, node_name, "nodeName", 10, FIELD_STRING),
 	FIELD_SUB(struct wire_pod_spec, init_containers, "initContainers", 20, FIELD_MESSAGES,
@@ -82,6 +83,7 @@ static const struct schema pod_status_outline_schema =
 
 static const struct field pod_status_fields[] = {
 	FIELD(struct wire_pod_status, phase, "phase", 1, FIELD_STRING),
+	FIELD(struct wire_pod_status, start_us, "startTime", 7, FIELD_TIME),
 	FIELD_SUB(struct wire_pod_status, containers, "containerStatuses", 8, FIELD_MESSAGES,
 		  &container_status_schema),
 	FIELD(struct wire_pod_status, qos_class, "qosClass", 9, FIELD_STRING),

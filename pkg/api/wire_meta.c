@@ -49,8 +49,8 @@ static const struct field described_meta[] = {PLAIN_META, LABELS,
 					      ANNOTATIONS_OF(keys_node_annotations)};
 static const struct field owned_meta[] = {PLAIN_META, OWNERS, MANAGED_FIELDS};
 static const struct field bound_meta[] = {PLAIN_META, LABELS, OWNERS};
-static const struct field pod_meta[] = {PLAIN_META, LABELS_OF(keys_pod_labels),
-					ANNOTATIONS_OF(keys_pod_annotations), OWNERS};
+static const struct field pod_meta[] = {PLAIN_META, LABELS, ANNOTATIONS_OF(keys_pod_annotations),
+					OWNERS};
 static const struct field claim_meta[] = {PLAIN_META, ANNOTATIONS_OF(keys_claim_annotations),
 					  OWNERS};
 

@@ -91,8 +91,8 @@ extern const struct schema wire_list_meta_schema, wire_status_schema, wire_selec
 /*
  * Metadata as part of a type: alone, with labels of ours, with labels, with labels and annotations
  * of a node, with owners and managed fields, with labels and owners, with annotations and owners of
- * a claim, with all three of a pod. Of a node's annotations, and of both of a claim and a pod,
- * those of api/keys.h.
+ * a claim, with all three of a pod. Of annotations those of api/keys.h. Of a pod's labels all:
+ * which of them a PodDisruptionBudget asks for is no table's to know.
  */
 extern const struct schema wire_meta_schema, wire_marked_meta_schema, wire_labelled_meta_schema,
 	wire_described_meta_schema, wire_owned_meta_schema, wire_bound_meta_schema,

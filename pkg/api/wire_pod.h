@@ -19,11 +19,14 @@ struct wire_container {
 
 struct wire_pod_spec {
 	uint64_t present;
+	int64_t grace_s;
 	struct str node_name;
 	struct wire_list node_selector;               /* struct wire_pair */
 	struct wire_list init_containers, containers; /* struct wire_container */
 	struct wire_list overhead;                    /* struct wire_pair */
 };
+
+#define WIRE_POD_GRACE 1
 
 struct wire_phase {
 	uint64_t present;
@@ -49,12 +52,15 @@ struct wire_container_status {
 struct wire_pod_status {
 	uint64_t present;
 	struct str phase, qos_class;
+	int64_t start_us;
 	struct wire_list containers, init_containers; /* struct wire_container_status */
 	struct wire_extended_claim {
 		uint64_t present;
 		struct str name;
 	} extended_claim;
 };
+
+#define WIRE_POD_START 1
 
 struct wire_pod {
 	uint64_t present;

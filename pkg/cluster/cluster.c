@@ -29,6 +29,8 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->assumptions, sizeof(struct assumption_record));
 	table_init(&cluster->agents, sizeof(struct agent_record));
 	table_init(&cluster->gpu_nodes, sizeof(struct gpu_node_record));
+	table_init(&cluster->exits, sizeof(struct exit_record));
+	table_init(&cluster->gangs, sizeof(struct gang_record));
 	dra_init(&cluster->dra);
 	table_init(&cluster->offers, sizeof(struct offer_cell));
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
@@ -90,6 +92,9 @@ void cluster_free(struct cluster *cluster)
 	table_clear(&cluster->layouts);
 	table_clear(&cluster->assumptions);
 	table_clear(&cluster->agents);
+	table_clear(&cluster->exits);
+	table_clear(&cluster->gangs);
+	map_clear(&cluster->gangs_by_key);
 	map_clear(&cluster->agents_by_node);
 	table_clear(&cluster->gpu_nodes);
 	map_clear(&cluster->gpu_nodes_by_name);

@@ -59,6 +59,21 @@ static inline struct eviction_record *eviction_at(const struct cluster *cluster,
 	return (struct eviction_record *)table_at(&cluster->evictions, eviction);
 }
 
+static inline struct exit_record *exit_at(const struct cluster *cluster, uint32_t exit)
+{
+	return (struct exit_record *)table_at(&cluster->exits, exit);
+}
+
+static inline struct exit_record *exit_of(const struct cluster *cluster, uint32_t pod)
+{
+	return exit_at(cluster, pod_at(cluster, pod)->exit);
+}
+
+static inline struct gang_record *gang_at(const struct cluster *cluster, uint32_t gang)
+{
+	return (struct gang_record *)table_at(&cluster->gangs, gang);
+}
+
 static inline struct use_record *use_at(const struct cluster *cluster, uint32_t use)
 {
 	return (struct use_record *)table_at(&cluster->uses, use);
@@ -132,6 +147,21 @@ void pod_remove(struct cluster *cluster, uint32_t pod);
 void pod_link_to_node(struct cluster *cluster, uint32_t pod, uint32_t node);
 void pod_unlink_from_node(struct cluster *cluster, uint32_t pod);
 uint32_t pod_most_devices(const struct pod_facts *facts);
+
+/* --- exits.c */
+
+/* Of a pod's record that is new, that was brought up to date by @facts, and that goes. */
+uint32_t exit_add(struct cluster *cluster);
+void exit_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts, bool other);
+void exit_remove(struct cluster *cluster, uint32_t pod);
+
+/* --- gangs.c */
+
+/* Puts a pod that is not finished into the gang that it names, and takes it out of its last one. */
+void gang_follow(struct cluster *cluster, uint32_t pod, enum gang_kind kind, struct str name);
+void gang_leave(struct cluster *cluster, uint32_t pod);
+/* Its times anew, after one of its pods changed; TABLE_NONE is ignored. */
+void gang_settle(struct cluster *cluster, uint32_t gang);
 
 /* --- nodes.c */
 uint32_t node_get(struct cluster *cluster, struct str name); /* makes a placeholder where needed */

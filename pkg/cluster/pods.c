@@ -151,6 +151,7 @@ static uint32_t pod_add(struct cluster *cluster, const struct pod_facts *facts)
 	uint32_t ns = namespace_get(cluster, facts->namespace), pod = table_add(&cluster->pods);
 	struct pod_record *record = pod_at(cluster, pod);
 
+	record->exit = exit_add(cluster);
 	record->namespace = ns;
 	record->name = intern_ref(cluster->intern, facts->name);
 	record->node = record->vector = record->eviction = TABLE_NONE;
@@ -173,6 +174,7 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 	eviction_forget(cluster, &record->eviction);
 	assumption_end(cluster, record);
 	check_forget(cluster, pod);
+	exit_remove(cluster, pod);
 	count_terminating(cluster, record, -1);
 	if (!pod_finished(record)) {
 		ledger_remove(cluster, pod);
@@ -390,6 +392,7 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 	describe(cluster, record, facts, uid);
 	record->phase = (uint8_t)facts->phase;
 	count_terminating(cluster, record, 1);
+	exit_follow(cluster, pod, facts, other);
 	if (before.terminating != record->terminating)
 		release_concerns(cluster, record);
 	if (!same) {

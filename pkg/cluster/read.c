@@ -372,9 +372,10 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 	stats.objects[CLUSTER_BINDINGS] = cluster->bindings.count;
 	memcpy(stats.unreadable, cluster->unreadable, sizeof(stats.unreadable));
 	memcpy(stats.bytes, cluster->packed_bytes, sizeof(stats.bytes));
-	stats.bytes[CLUSTER_PODS] += table_bytes(&cluster->pods) +
-				     map_bytes(&cluster->pods_by_name) +
-				     table_bytes(&cluster->evictions);
+	stats.bytes[CLUSTER_PODS] +=
+		table_bytes(&cluster->pods) + map_bytes(&cluster->pods_by_name) +
+		table_bytes(&cluster->evictions) + table_bytes(&cluster->exits) +
+		table_bytes(&cluster->gangs) + map_bytes(&cluster->gangs_by_key);
 	stats.bytes[CLUSTER_NODES] +=
 		table_bytes(&cluster->nodes) + cluster->n_stamps * sizeof(*cluster->stamps) +
 		map_bytes(&cluster->nodes_by_name) + table_bytes(&cluster->offers) +

@@ -9,8 +9,8 @@
 #include "base/table.h"
 #include "cluster/class_list.h"
 #include "cluster/cluster.h"
-#include "cluster/placement.h"
 #include "cluster/dra.h"
+#include "cluster/placement.h"
 #include "cluster/uid.h"
 #include "cluster/vectors.h"
 #include "model/cpus.h"
@@ -43,6 +43,7 @@ struct pod_record {
 	uint32_t devices;    /* that kubelet gave it: 8 bytes of hash each, interned */
 	uint32_t assumption; /* that it is on its node; TABLE_NONE: seen to be, or on none */
 	uint32_t most;       /* as in struct cluster_ask */
+	uint32_t exit;
 	struct pod_alignment alignment;
 	uint8_t phase; /* enum pod_phase */
 	bool terminating;
@@ -50,6 +51,28 @@ struct pod_record {
 	bool annotated; /* annotations asked for something, if only once */
 	uint8_t check, check_policy, check_scope; /* enum topology_check, and by what it was made */
 	bool check_told;
+};
+
+/* What of a pod its eviction alone reads: apart, so that the others' records stay small. */
+struct exit_record {
+	uint32_t started_s;    /* real: status.startTime; 0: not yet */
+	uint32_t checkpoint_s; /* real; 0: none */
+	uint32_t grace_s;
+	uint32_t gang, gang_next, gang_prev;
+	bool daemon, mirror;
+};
+
+/*
+ * Pods of one namespace that say they belong together, and whose workloads are named after the gang
+ * or are one. Exists while a pod is in it.
+ */
+struct gang_record {
+	uint32_t namespace, name, owner; /* owner: INTERN_EMPTY for those named after the gang */
+	uint32_t kind;                   /* enum gang_kind */
+	uint32_t first_pod, n;           /* that are not finished */
+	/* As a whole, as long as it may go as one: since the first of its pods runs, and its newest
+	 * checkpoint; 0: none. */
+	uint32_t started_s, checkpoint_s;
 };
 
 /* What became of asking a pod to go; gone with the pod. */
@@ -290,10 +313,10 @@ struct cluster {
 	struct table pods, nodes, namespaces, quotas, owned[OWNED_COUNT];
 	struct table offers, kinds, uses;
 	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
-	struct table gpu_nodes;
+	struct table gpu_nodes, exits, gangs;
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
 	struct map gpu_nodes_by_name;
-	struct map tenants_by_name, layouts_by_shape;
+	struct map tenants_by_name, layouts_by_shape, gangs_by_key;
 	uint64_t layouts_made;
 	struct node_stamp *stamps; /* owned: by handles of nodes */
 	uint32_t n_stamps;

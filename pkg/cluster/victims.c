@@ -9,6 +9,7 @@
 #include "cluster/dra_internal.h"
 #include "cluster/holders.h"
 #include "cluster/part.h"
+#include "model/receipt.h"
 
 /* --- what it holds */
 
@@ -81,6 +82,40 @@ static void view_eviction(const struct cluster *cluster, const struct pod_record
 	victim->refused = eviction_text((enum eviction_outcome)eviction->outcome);
 }
 
+/* --- since when it runs, and with whom */
+
+static int64_t real_us(uint32_t seconds)
+{
+	return (int64_t)seconds * USEC_PER_SEC;
+}
+
+/* One that is alone in its gang, or in one that is too large to go as one, goes by itself. */
+static bool goes_as_one(const struct cluster *cluster, uint32_t gang)
+{
+	return gang != TABLE_NONE && gang_at(cluster, gang)->n > 1 &&
+	       gang_at(cluster, gang)->n <= RECEIPT_VICTIMS;
+}
+
+static void view_exit(const struct cluster *cluster, const struct pod_record *pod,
+		      int64_t now_real_us, struct cluster_victim *victim)
+{
+	const struct exit_record *exit = exit_at(cluster, pod->exit);
+	uint32_t started_s = exit->started_s, checkpoint_s = exit->checkpoint_s;
+
+	if (goes_as_one(cluster, exit->gang)) {
+		victim->gang = exit->gang;
+		started_s = gang_at(cluster, exit->gang)->started_s;
+		checkpoint_s = gang_at(cluster, exit->gang)->checkpoint_s;
+	}
+	victim->started_us = real_us(started_s ? started_s : pod->created_s);
+	victim->checkpoint_us = real_us(checkpoint_s);
+	if (victim->checkpoint_us < victim->started_us || victim->checkpoint_us > now_real_us)
+		victim->checkpoint_us = 0;
+	victim->grace_us = real_us(exit->grace_s);
+	victim->daemon = exit->daemon;
+	victim->mirror = exit->mirror;
+}
+
 void cluster_victim(const struct cluster *cluster, uint32_t pod, int64_t now_us,
 		    int64_t now_real_us, struct cluster_victim *ret_victim)
 {
@@ -91,35 +126,29 @@ void cluster_victim(const struct cluster *cluster, uint32_t pod, int64_t now_us,
 		.gang = TABLE_NONE,
 		.owner = record->owner,
 		.budget_of = TABLE_NONE,
-		.started_us = (int64_t)record->created_s * USEC_PER_SEC,
-		.grace_us = VICTIM_GRACE_US,
 		.busy = AMOUNT_UNKNOWN,
 		.running = record->phase == POD_RUNNING,
 		.finished = pod_finished(record),
 	};
 
-	(void)now_real_us;
+	view_exit(cluster, record, now_real_us, &victim);
 	view_tenant(cluster, record->namespace, &victim);
 	view_charge(cluster, record, &victim);
 	view_eviction(cluster, record, now_us, &victim);
 	*ret_victim = victim;
 }
 
-/* --- gangs and budgets: none is read yet */
-
 uint32_t cluster_gang_pod(const struct cluster *cluster, uint32_t gang)
 {
-	(void)cluster;
-	(void)gang;
-	return TABLE_NONE;
+	return gang == TABLE_NONE ? TABLE_NONE : gang_at(cluster, gang)->first_pod;
 }
 
 uint32_t cluster_gang_next(const struct cluster *cluster, uint32_t pod)
 {
-	(void)cluster;
-	(void)pod;
-	return TABLE_NONE;
+	return exit_of(cluster, pod)->gang_next;
 }
+
+/* --- budgets: none is read yet */
 
 int64_t cluster_budget_left(const struct cluster *cluster, uint32_t budget)
 {

@@ -21,21 +21,18 @@ enum victim_budget {
 	BUDGET_SEVERAL  /* several do: the API server then evicts nobody (HTTP 500) */
 };
 
-/* Kubernetes' default of terminationGracePeriodSeconds: where a pod's own is not known. */
-#define VICTIM_GRACE_US (30LL * 1000 * 1000)
-
 struct cluster_victim {
 	uint32_t namespace, tenant, node; /* TABLE_NONE: of no tenant; not bound */
-	uint32_t gang;      /* a number equal for all pods of one gang; TABLE_NONE: it is in none */
+	uint32_t gang;      /* a number equal for all pods of one gang; TABLE_NONE: it goes alone */
 	uint32_t owner;     /* interned "Kind/name" with the namespace's handle tells a workload;
 			       INTERN_EMPTY: nobody owns it */
 	uint32_t budget_of; /* the budget that selects it, by handle; TABLE_NONE */
 	enum tenant_tier tier; /* of its tenant */
 	enum victim_budget budget;
 	int64_t charge, gpus;  /* bytes, whole cards */
-	int64_t started_us;    /* real: status.startTime, else creation */
+	int64_t started_us;    /* real: status.startTime, else creation; of its gang's first pod */
 	int64_t checkpoint_us; /* real: annotation gpuqos.io/checkpoint, not in the future and not
-				  before it started; 0: none */
+				  before it started; 0: none; its gang's newest */
 	int64_t grace_us;      /* its own terminationGracePeriodSeconds */
 	int64_t busy;          /* its measured use of its cards, thousandths; AMOUNT_UNKNOWN */
 	struct preemptible_spec preemptible; /* of its tenant */
@@ -51,7 +48,15 @@ struct cluster_victim {
 void cluster_victim(const struct cluster *cluster, uint32_t pod, int64_t now_us,
 		    int64_t now_real_us, struct cluster_victim *ret_victim);
 
-/* The pods of a gang: the first and the next, in no order; TABLE_NONE. */
+/*
+ * The pods of a gang that are not finished: the first and the next, in no order; TABLE_NONE. Two at
+ * least and RECEIPT_VICTIMS at most: a gang that one plan cannot evict whole is none, and its pods
+ * go one by one, or it would be exempt by its size. Pods that name the same gang are in it together
+ * where their workloads are named after it, or it after them ("vision-workers-1" and "vision"), or
+ * nobody owns them; others only with those of the same workload: a name that somebody wrote on all
+ * of his pods makes them no gang. A gang runs since the first of its pods does, so that one which
+ * is made anew again and again does not keep the others young.
+ */
 uint32_t cluster_gang_pod(const struct cluster *cluster, uint32_t gang);
 uint32_t cluster_gang_next(const struct cluster *cluster, uint32_t pod);
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "model/amount.h"
+#include "model/labels.h"
 #include "model/topology.h"
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_PHASE_UNKNOWN };
@@ -66,6 +67,39 @@ struct pod_alignment {
 	uint32_t cpus; /* that kubelet's static CPU manager gives to it alone */
 };
 
+/*
+ * name, kind: who says which pods belong together, by a label or an annotation that holds a name.
+ * Where several do the first counts: those that make pods come before those that schedule them.
+ */
+#define GANG_KINDS(X)                           \
+	X(NONE, "")                             \
+	X(LEADER_WORKER_SET, "LeaderWorkerSet") \
+	X(JOB_SET, "JobSet")                    \
+	X(TRAINING, "TrainingOperator")         \
+	X(KUEUE, "Kueue")                       \
+	X(VOLCANO, "Volcano")                   \
+	X(KAI, "KAI")                           \
+	X(KOORDINATOR, "Koordinator")           \
+	X(COSCHEDULING, "Coscheduling")
+
+enum gang_kind {
+#define X(name, kind) GANG_##name,
+	GANG_KINDS(X)
+#undef X
+};
+
+/* What of a pod its eviction alone reads. */
+struct pod_exit {
+	int64_t started_us;    /* real: status.startTime; 0: kubelet has not seen it */
+	int64_t checkpoint_us; /* real, as the annotation says; 0: none, or it is no time */
+	int64_t grace_us;      /* spec.terminationGracePeriodSeconds */
+	bool mirror;           /* kubelet made it of a file: nobody can evict that */
+	enum gang_kind gang;
+	struct str gang_name; /* in its namespace; empty with NONE */
+	const struct label *labels;
+	size_t n_labels;
+};
+
 /* A pod as observed: transient, everything borrowed. */
 struct pod_facts {
 	struct str namespace, name, uid;
@@ -87,6 +121,7 @@ struct pod_facts {
 					 lives: by its RuntimeClass or by annotation */
 	size_t n_own;
 	struct pod_alignment alignment;
+	struct pod_exit exit;
 	/* Ids of the devices that kubelet gave it, as it calls them, without "::<replica>"; none
 	 * where it does not say. */
 	const struct str *device_ids;

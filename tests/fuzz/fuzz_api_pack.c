@@ -63,6 +63,9 @@ static void pack_pod(const union any_object *object, struct arena *arena, struct
 	if (api_pack_pod(&object->pod, NULL, arena, &facts, err) < 0)
 		return;
 	check(!facts.unreadable && facts.product.len <= LIMIT_NAME);
+	check(facts.exit.grace_us >= 0 && facts.exit.checkpoint_us >= 0);
+	check(facts.exit.gang_name.len <= LIMIT_NAME);
+	check((facts.exit.gang == GANG_NONE) == str_empty(facts.exit.gang_name));
 	check_asks(facts.own, facts.n_own);
 	for (i = 0; i < facts.n_containers; i++)
 		check_asks(facts.containers[i].asks, facts.containers[i].n_asks);
