@@ -251,6 +251,7 @@ struct tenant_record {
 	uint32_t bindings[TENANT_BINDING_COUNT];
 	uint32_t dirty_next, epoch;
 	struct topology_spec topology;
+	struct preemptible_spec preemptible;
 	uint8_t tier; /* enum tenant_tier */
 	bool exists, terminating, dirty;
 };

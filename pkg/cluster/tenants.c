@@ -29,6 +29,7 @@ static uint32_t tenant_get(struct cluster *cluster, struct str name)
 	record->first_member = record->first_selection = TABLE_NONE;
 	record->ceiling = record->ceiling_gpus = AMOUNT_NONE;
 	record->topology = TOPOLOGY_SPEC_DEFAULT;
+	record->preemptible = PREEMPTIBLE_DEFAULT;
 	for (int i = 0; i < TENANT_BINDING_COUNT; i++)
 		record->bindings[i] = TABLE_NONE;
 	name_insert(cluster, CLUSTER_TENANTS, tenant);
@@ -145,6 +146,7 @@ static void update(struct cluster *cluster, uint32_t tenant, const struct tenant
 	record->created_us = facts->created_us;
 	record->terminating = facts->terminating;
 	record->tier = (uint8_t)facts->spec.tier;
+	record->preemptible = facts->spec.preemptible;
 	set_topology(cluster, tenant, &facts->spec.topology);
 	set_ceiling(cluster, tenant, &facts->spec);
 	cluster->selectors_stale |= !same_selection;
@@ -223,6 +225,7 @@ void tenant_gone(struct cluster *cluster, uint32_t tenant)
 	record->exists = record->terminating = false;
 	record->ceiling = record->ceiling_gpus = AMOUNT_NONE;
 	record->topology = TOPOLOGY_SPEC_DEFAULT;
+	record->preemptible = PREEMPTIBLE_DEFAULT;
 	record->sums = (struct tenant_sums){0};
 	cluster->selectors_stale = true;
 	cluster_mark_tenant_dirty(cluster, tenant);

@@ -61,8 +61,10 @@ static void view_tenant(const struct cluster *cluster, uint32_t namespace,
 	victim->tenant = namespace_at(cluster, namespace)->tenant;
 	victim->preemptible = PREEMPTIBLE_DEFAULT;
 	victim->borrowing = is_borrowing(cluster, namespace);
-	if (victim->tenant != TABLE_NONE)
-		victim->tier = (enum tenant_tier)tenant_at(cluster, victim->tenant)->tier;
+	if (victim->tenant == TABLE_NONE)
+		return;
+	victim->tier = (enum tenant_tier)tenant_at(cluster, victim->tenant)->tier;
+	victim->preemptible = tenant_at(cluster, victim->tenant)->preemptible;
 }
 
 /* --- what is under way */

@@ -69,13 +69,17 @@ static void test_the_tenant_of_its_namespace_tells_its_tier(void **state)
 {
 	struct cluster *c = *state;
 
+	struct tenant_facts facts = tenant_of("t", 1, &is_ml);
+
+	facts.spec.preemptible.grace_us = 7;
 	tell_namespace(c, "a", &ml);
-	tell_tenant(c, "t", 1, &is_ml);
+	assert_int_equal(cluster_apply_tenant(c, &facts, NULL), 0);
 	apply_node(c, node_facts());
 	apply_pod(c, pod_facts());
 	assert_tenant(c, "a", "t");
 	assert_int_equal(victim_at(c, "p", NOW_US).tenant, cluster_tenant_find(c, STR("t")));
 	assert_int_equal(victim_at(c, "p", NOW_US).tier, TIER_TRAINING);
+	assert_int_equal(victim_at(c, "p", NOW_US).preemptible.grace_us, 7);
 }
 
 static void test_it_borrows_where_more_is_used_than_was_granted(void **state)
