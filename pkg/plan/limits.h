@@ -11,7 +11,9 @@
 /*
  * How many pods may be evicted now. Pure, and without memory of its own: what was evicted is read
  * off the receipts of all tenants, so that a restart forgets nothing. The evictions that a quota's
- * onShrink makes count for the limits in flight alone; they leave other receipts.
+ * onShrink makes count for the limits in flight alone; they leave other receipts. What was refused
+ * evicted nobody; what DryRun planned counts for DryRun alone. A beneficiary is the same where its
+ * uid is, or its namespace and owner.
  *
  *	per tenant     evictionsPerMinute of spec.protection: victims of its receipts within 60 s
  *	cool-down      cooldownSeconds between two receipts of one tenant for one beneficiary
@@ -20,20 +22,25 @@
  *	               after each further one within RECEIPT_LOOKS_BACK_US
  *	ineffective    a beneficiary whose last receipt is INEFFECTIVE or REFUSED: not again for
  *	               LIMITS_INEFFECTIVE_US, twice as long each time
+ *	receipts       as many as a status keeps (RECEIPTS_MOST, and LIMITS_VICTIMS_KEPT victims in
+ *	               them) are younger than RECEIPT_LOOKS_BACK_US: what would have to be
+ *	               forgotten for more would be missed here
  *	brake          more than LIMITS_BRAKE_PERMILLE of the nodes with GPUs are not ready: nobody
  */
 #define LIMITS_IN_FLIGHT      16
 #define LIMITS_OWNER_US       (120LL * 1000 * 1000)
 #define LIMITS_INEFFECTIVE_US (300LL * 1000 * 1000)
 #define LIMITS_BRAKE_PERMILLE 200
+#define LIMITS_VICTIMS_KEPT   512
 
 /* name, text: what leaves nothing. In the order in which they are looked for. */
-#define LIMIT_VERDICTS(X)                                              \
-	X(FREE, "")                                                    \
-	X(BRAKE, "too many nodes are not ready")                       \
-	X(PER_TENANT, "spec.protection.evictionsPerMinute is used up") \
-	X(COOLDOWN, "the last eviction for it is too recent")          \
-	X(INEFFECTIVE, "the last eviction for it did not help")        \
+#define LIMIT_VERDICTS(X)                                                        \
+	X(FREE, "")                                                              \
+	X(BRAKE, "too many nodes are not ready")                                 \
+	X(RECEIPTS, "status.evictions is full of receipts younger than an hour") \
+	X(PER_TENANT, "spec.protection.evictionsPerMinute is used up")           \
+	X(COOLDOWN, "the last eviction for it is too recent")                    \
+	X(INEFFECTIVE, "the last eviction for it did not help")                  \
 	X(IN_FLIGHT, "too many evictions are under way")
 
 enum limit_verdict {
@@ -41,6 +48,9 @@ enum limit_verdict {
 	LIMIT_VERDICTS(X)
 #undef X
 };
+
+/* Why nobody goes, a clause. Borrowed, static. */
+const char *limit_verdict_text(enum limit_verdict verdict);
 
 /* Borrowed, all of it. */
 struct limits_view {
