@@ -266,24 +266,31 @@ static uint32_t whole_cpus_of(const struct wire_resources *resources)
 		       : 0;
 }
 
-/* What a Guaranteed pod has for itself at a time; init containers come before the others. */
-static void pack_cpus(const struct wire_pod_spec *spec, size_t n_containers,
+/* What a Guaranteed pod has for itself at a time: sidecars stay beside init containers, which come
+ * before the others. */
+static void pack_cpus(const struct pod_pack *pod, const struct wire_pod_spec *spec,
 		      struct pod_alignment *alignment)
 {
-	uint32_t together = 0, before = 0;
+	uint32_t together = 0, before = 0, sidecars = 0;
 	size_t n = 0;
+	bool init = false;
 
-	for (size_t i = 0; i < n_containers; i++) {
+	for (size_t i = 0; i < pod->sources.n_containers; i++) {
 		uint32_t cpus = whole_cpus_of(&nth_container(spec, i)->resources);
 
-		if (kind_of(spec, i) == CONTAINER_INIT)
-			before = MAX(before, cpus);
-		else
+		if (kind_of(spec, i) == CONTAINER_INIT) {
+			before = MAX(before, cpus + sidecars);
+			init |= cpus > 0 || pod->sources.containers[i].len > 0;
+		} else {
 			together += cpus;
+		}
+		if (kind_of(spec, i) == CONTAINER_SIDECAR)
+			sidecars += cpus;
 		n += cpus > 0;
 	}
 	alignment->cpus = MAX(together, before);
 	alignment->cpus_together = n == 1;
+	alignment->takes_over = init && n > 0 && pod->sources.n_containers > 1;
 }
 
 /* Of the containers that ask for devices. */
@@ -367,7 +374,7 @@ static int pack_alignment(const struct pod_pack *pod, const struct wire_pod *wir
 	facts->alignment.guaranteed = str_equal(wire->status.qos_class, STR("Guaranteed"));
 	facts->alignment.whole_cpus = asks_whole_cpus(pod, &wire->spec);
 	if (facts->alignment.guaranteed)
-		pack_cpus(&wire->spec, pod->sources.n_containers, &facts->alignment);
+		pack_cpus(pod, &wire->spec, &facts->alignment);
 	pack_wish(&wire->meta.annotations, &facts->alignment);
 	facts->device_ids = ids;
 	facts->n_device_ids = pack_device_ids(pod, &wire->status.init_containers, ids, 0);

@@ -331,7 +331,8 @@ static bool alignment_equal(const struct pod_alignment *a, const struct pod_alig
 {
 	return a->guaranteed == b->guaranteed && a->whole_cpus == b->whole_cpus &&
 	       a->wished == b->wished && a->policy == b->policy && a->scoped == b->scoped &&
-	       a->scope == b->scope && a->cpus == b->cpus && a->cpus_together == b->cpus_together;
+	       a->scope == b->scope && a->cpus == b->cpus && a->cpus_together == b->cpus_together &&
+	       a->takes_over == b->takes_over;
 }
 
 /* What rooms read of a pod beside what the ledger does. Holds a reference to devices. */

@@ -75,9 +75,15 @@ static void hold(struct cluster *cluster, uint32_t node, const struct pod_record
 	uint32_t others;
 	uint64_t seen = pod_cards(cluster, record, pod, &others);
 
+	/*
+	 * kubelet takes back the CPUs and cards of a pod that is on its way out when its containers
+	 * have ended, and may have given them to others before a watch shows it. Its CPUs count
+	 * where they are until then: whoever got them counts besides, so that there seem to be too
+	 * few at worst. Its cards have to count as free, too: where all free ones have to be in one
+	 * place, too few would not do.
+	 */
 	if (!seen_pod_of(cluster, record, pod)) /* else seen_pin() counts it */
 		pin(cluster, record, pod, seen);
-	/* Those of a pod that is on its way out may be given to others before a watch shows it. */
 	if (seen == 0 || pod->terminating)
 		record->assumed_cards |= seen | pod->cards;
 	else

@@ -60,7 +60,10 @@ struct pod_alignment {
 	bool guaranteed;    /* QoS class */
 	bool whole_cpus;    /* of every container that asks for a device: kubelet may pin them */
 	bool cpus_together; /* one container has all of cpus */
-	bool wished;        /* a policy, by annotation */
+	/* An init container has CPUs or devices of its own, which those after it take over, if they
+	 * are on NUMA nodes where the rest of them is. */
+	bool takes_over;
+	bool wished; /* a policy, by annotation */
 	enum topology_policy policy;
 	bool scoped; /* a scope too */
 	enum layout_scope scope;

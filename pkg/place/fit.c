@@ -147,6 +147,7 @@ static void request_cpus(const struct place *place, const struct cluster_room *r
 {
 	request->cpus = place->ask.alignment.cpus;
 	request->cpus_together = place->ask.alignment.cpus_together;
+	request->takes_over = place->ask.alignment.takes_over;
 	request->cpus_pending = room->pinned_somewhere;
 	request->cpus_reserved = room->reserved_cpus;
 	memcpy(request->cpus_taken, room->pinned, sizeof(request->cpus_taken));
@@ -207,6 +208,8 @@ static struct place_answer fit_required(const struct place *place,
 		return answer(PLACE_MAY_REJECT, 0);
 	if (!parts_lie_together(place, view) || !parts_are_admitted(view))
 		return answer(PLACE_PARTS, 0);
+	if (view->parts > 0 && !topo_kubelet_has_cpus_anywhere(view->room.topo, request))
+		return answer(PLACE_MAY_REJECT, 0);
 	if (place->topology.scope == LAYOUT_NUMA && verdict != TOPO_CERTAIN_ALIGNED &&
 	    topo_kubelet_pins_apart(view->room.topo, request))
 		return answer(PLACE_PINNED, 0);

@@ -22,6 +22,7 @@ static uint64_t asked_of(const struct place *place, const struct place_cards_vie
 	asked = asked << 1 | alignment->guaranteed;
 	asked = asked << 1 | alignment->whole_cpus;
 	asked = asked << 1 | alignment->cpus_together;
+	asked = asked << 1 | alignment->takes_over;
 	return asked << 1 | view->others;
 }
 
@@ -39,7 +40,8 @@ static struct place_cpus cpus_of(const struct place *place, const struct cluster
 	struct place_cpus cpus = {0};
 
 	if (place->ask.alignment.cpus == 0 || !kubelet->static_cpu ||
-	    kubelet->policy != LAYOUT_POLICY_SINGLE_NUMA)
+	    (kubelet->policy != LAYOUT_POLICY_SINGLE_NUMA &&
+	     kubelet->policy != LAYOUT_POLICY_RESTRICTED))
 		return cpus;
 	cpus.asked = clamp(place->ask.alignment.cpus);
 	cpus.pending = clamp(room->pinned_somewhere);

@@ -25,8 +25,8 @@ struct place_sort {
 	} cells[PLACE_CELLS];
 	uint32_t n, most, cpus, unused;
 	uint8_t policy, scope;
-	bool guaranteed, whole_cpus, cpus_together;
-	uint8_t none[3];
+	bool guaranteed, whole_cpus, cpus_together, takes_over;
+	uint8_t none[2];
 };
 
 /* What was said of one node. */

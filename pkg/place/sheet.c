@@ -31,6 +31,7 @@ static void sort_of(const struct place *place, struct place_sort *ret_sort)
 	ret_sort->guaranteed = alignment->guaranteed;
 	ret_sort->whole_cpus = alignment->whole_cpus;
 	ret_sort->cpus_together = alignment->cpus_together;
+	ret_sort->takes_over = alignment->takes_over;
 	for (size_t i = 0; i < place->ask.n; i++)
 		ret_sort->cells[i] = (struct place_sort_cell){
 			.count = place->ask.cells[i].count,

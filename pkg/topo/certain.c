@@ -173,23 +173,56 @@ static uint32_t cards_on(const struct topo *topo, uint64_t set, uint32_t numa)
 	return n;
 }
 
+static bool aligns_cpus(const struct topo *topo, const struct topo_request *request)
+{
+	return topo->kubelet.static_cpu && request->cpus > 0 &&
+	       (topo->kubelet.policy == LAYOUT_POLICY_SINGLE_NUMA ||
+		topo->kubelet.policy == LAYOUT_POLICY_RESTRICTED);
+}
+
+/* @reserved: and wherever kubelet has its own. */
+static uint32_t cpus_left(const struct topo *topo, const struct topo_request *request,
+			  uint32_t numa, bool reserved)
+{
+	uint64_t taken =
+		request->cpus_taken[numa] + (reserved ? (uint64_t)request->cpus_reserved : 0);
+
+	return topo->cpus[numa] - (uint32_t)MIN(taken, (uint64_t)topo->cpus[numa]);
+}
+
+/* Whether each NUMA node has @cards, and the CPUs, wherever others and kubelet have theirs. */
+static bool each_node_has(const struct topo *topo, const struct topo_request *request,
+			  uint32_t cards)
+{
+	for (uint32_t numa = 0; numa < LIMIT_POLICY_NUMAS; numa++) {
+		if (topo->cpus[numa] == 0)
+			continue;
+		if (cpus_left(topo, request, numa, true) <
+		    (uint64_t)request->cpus + request->cpus_pending)
+			return false;
+		if (cards > 0 && cards_on(topo, request->free, numa) < cards + request->pending)
+			return false;
+	}
+	return topo->n_cpu_nodes > 0;
+}
+
+bool topo_kubelet_has_cpus_anywhere(const struct topo *topo, const struct topo_request *request)
+{
+	return !aligns_cpus(topo, request) || each_node_has(topo, request, 0);
+}
+
 /*
  * Whether some NUMA node has the cards and the CPUs that are aligned together. @pending: for
  * certain, wherever others and kubelet itself have theirs; else it may.
  */
-static bool cpus_admit(const struct topo *topo, const struct topo_request *request, bool pending)
+static bool one_node_has(const struct topo *topo, const struct topo_request *request, bool pending)
 {
-	const uint64_t reserved = pending ? request->cpus_reserved : 0;
 	struct place_left left[LIMIT_POLICY_NUMAS];
 	size_t n = 0;
 
-	if (topo->kubelet.policy != LAYOUT_POLICY_SINGLE_NUMA || !topo->kubelet.static_cpu ||
-	    request->cpus == 0 || request->count == 0)
-		return true;
 	for (uint32_t numa = 0; numa < LIMIT_POLICY_NUMAS; numa++) {
 		uint32_t cards = cards_on(topo, request->free, numa);
-		uint64_t taken = request->cpus_taken[numa] + reserved;
-		uint32_t cpus = topo->cpus[numa] - (uint32_t)MIN(taken, (uint64_t)topo->cpus[numa]);
+		uint32_t cpus = cpus_left(topo, request, numa, pending);
 
 		if (cards >= request->count && cpus >= request->cpus)
 			left[n++] =
@@ -198,6 +231,31 @@ static bool cpus_admit(const struct topo *topo, const struct topo_request *reque
 	if (!pending)
 		return n > 0;
 	return !may_spoil(left, n, request->pending, request->cpus_pending);
+}
+
+/*
+ * For certain, of a pod for whose cards there is a place. Containers are aligned one after the
+ * other: a NUMA node that has enough for all has enough for the next, unless an earlier one may
+ * bind it to another. Under restricted CPUs may be of any one NUMA node among those of the cards,
+ * and where there is one NUMA node, kube-scheduler has seen to it that there are enough.
+ */
+static bool cpus_admit(const struct topo *topo, const struct topo_request *request)
+{
+	if (!aligns_cpus(topo, request) || request->count == 0)
+		return true;
+	if (request->takes_over && !topo->kubelet.pod_scope)
+		return each_node_has(topo, request, request->count);
+	if (topo->kubelet.policy == LAYOUT_POLICY_RESTRICTED &&
+	    (topo->n_cpu_nodes == 1 || each_node_has(topo, request, 0)))
+		return true;
+	return one_node_has(topo, request, true);
+}
+
+static bool cpus_may_admit(const struct topo *topo, const struct topo_request *request)
+{
+	return !aligns_cpus(topo, request) || request->count == 0 ||
+	       topo->kubelet.policy == LAYOUT_POLICY_RESTRICTED ||
+	       one_node_has(topo, request, false);
 }
 
 /* Whether kubelet looks at all of the pod's cards at once. */
@@ -214,7 +272,7 @@ static bool may_admit(const struct topo *topo, const struct topo_request *reques
 	bool cpus_together = together && (topo->kubelet.pod_scope || request->cpus_together);
 
 	return hints_admit(topo, request->free, together ? request->count : request->most, 0) &&
-	       (!cpus_together || cpus_admit(topo, request, false));
+	       (!cpus_together || cpus_may_admit(topo, request));
 }
 
 enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_request *request)
@@ -226,10 +284,10 @@ enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_
 	if (policy != LAYOUT_POLICY_SINGLE_NUMA && policy != LAYOUT_POLICY_RESTRICTED)
 		return TOPO_YES;
 	if (!aligns_together(topo, request)) {
-		if (hints_admit_each(topo, request))
+		if (hints_admit_each(topo, request) && cpus_admit(topo, request))
 			return TOPO_YES;
 	} else if (hints_admit(topo, request->free, request->count, request->pending) &&
-		   cpus_admit(topo, request, true)) {
+		   cpus_admit(topo, request)) {
 		return TOPO_YES;
 	}
 	/* How many NUMA nodes a pod needs at least follows from cards that are not cut. */

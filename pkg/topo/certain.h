@@ -38,9 +38,10 @@ struct topo_request {
 	uint32_t most;
 	/* CPUs that the pod gets for itself; of each NUMA node those that others have for
 	 * themselves; and of whichever NUMA nodes those that pending pods will have, and those that
-	 * kubelet keeps. Looked at under single-numa-node with static CPUs alone. */
+	 * kubelet keeps. Looked at under single-numa-node and restricted with static CPUs alone. */
 	uint32_t cpus, cpus_taken[LIMIT_POLICY_NUMAS], cpus_pending, cpus_reserved;
 	bool cpus_together;          /* one container has all of cpus */
+	bool takes_over;             /* as of struct pod_alignment */
 	bool guaranteed, whole_cpus; /* QoS class; CPUs of all containers that take cards */
 	bool others; /* some cards of the node are never given to such a pod: they are cut */
 };
@@ -116,17 +117,22 @@ bool topo_kubelet_aligns(const struct topo *topo, const struct topo_request *req
  */
 bool topo_kubelet_pins_apart(const struct topo *topo, const struct topo_request *request);
 
+/* Whether the pod's CPUs stand in the way of its admission on no NUMA node, wherever its devices
+ * are: for those of which that is not known. */
+bool topo_kubelet_has_cpus_anywhere(const struct topo *topo, const struct topo_request *request);
+
 /*
  * Whether kubelet's topology manager admits the pod, by what its device plugin hints. What it
- * rejects has failed for good, so this is worth asking whatever scope a pod has, if any. CPUs are
- * looked at under single-numa-node, and memory is not. UNKNOWN also where pending pods, or
+ * rejects has failed for good, so this is worth asking whatever scope a pod has, if any. Memory is
+ * not looked at. UNKNOWN also where pending pods, or
  * containers of one pod, may get into each other's way.
  *
  * none, best-effort: all. single-numa-node: some NUMA node has as many free cards as are aligned
  * together. restricted: as many NUMA nodes as would do if all cards of the node were free, have
  * that many free. Cards without a NUMA node hint nothing.
  *
- * Source: pkg/kubelet/cm/devicemanager/topology_hints.go and topologymanager/policy_*.go.
+ * Source: pkg/kubelet/cm/devicemanager/topology_hints.go, cpumanager/policy_static.go and
+ * topologymanager/policy_*.go.
  */
 enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_request *request);
 

@@ -152,6 +152,34 @@ def test_two_cards_of_which_one_is_free_on_each_side(kubelets, policy):
     check_world(kubelets, kind)
 
 
+def test_a_pod_that_is_deleted_keeps_its_cpus_until_its_containers_have_ended(kubelets):
+    """pkg/cluster/rooms.c counts on that, and so does tests/lib/kubelet_model.c."""
+    node, cluster = f"leaves-{RUN}", kubelets.cluster
+    kubelets.node(node, machine("single-numa-node", cpus=8, prefix=f"GPU-{node}"), labels={"kind": node})
+
+    def verdict_on(name, cpu, **annotations):
+        pod = gpu_pod(name, 1, cpu=cpu, kind=node)
+        pod["metadata"]["annotations"] = annotations
+        pod["spec"]["terminationGracePeriodSeconds"] = 600
+        uid = cluster.api("POST", PODS, pod).ok()["metadata"]["uid"]
+        return wait_for(lambda: [p for p in kubelets.report().pods if p["uid"] == uid], f"kubelet has decided on {name}")[0]
+
+    # Six of the eight CPUs of either NUMA node.
+    leaving = verdict_on(f"{node}-leaving", 6, **{"dev.gpuqos.io/terminate-for": "1h"})
+    assert verdict_on(f"{node}-stays", 6)["verdict"] == "Admitted"
+    path = f"{PODS}/{node}-leaving"
+    cluster.api("DELETE", path).ok()
+    # kube-scheduler sees three CPUs that are free, and kubelet at most two on each side: one is its own.
+    early = verdict_on(f"{node}-early", 3)
+    assert (early["verdict"], early["reason"]) == ("Rejected", "TopologyAffinityError")
+    assert cluster.get(path)["metadata"]["deletionTimestamp"]
+    cluster.api("PATCH", path, {"metadata": {"annotations": {"dev.gpuqos.io/terminate-for": "0s"}}}).ok()
+    wait_for(lambda: cluster.api("GET", path).status == 404, "it is gone")
+    late = verdict_on(f"{node}-late", 3)
+    assert late["verdict"] == "Admitted"
+    assert {cpu // 8 for cpu in cpus(late)} == {cpu // 8 for cpu in cpus(leaving)}
+
+
 @pytest.mark.parametrize("scope", ["container", "pod"])
 def test_two_containers_with_a_card_each_of_which_one_is_free_on_each_side(kubelets, scope):
     """single-numa-node holds for each container; only the pod's scope holds for all of them together."""

@@ -44,6 +44,7 @@ struct node {
 	bool exists, published, policy_told, withdraws;
 	uint64_t cut; /* cards that are cut into parts */
 	int64_t card_bytes;
+	uint32_t reserved_cpus;
 	struct machine machine; /* as it is */
 	struct kubelet_model kubelet;
 	int queue[PODS]; /* bound pods that kubelet has not looked at */
@@ -119,10 +120,10 @@ static void print_pod(const struct pod *pod)
 	print_message("pod: guaranteed %d, whole CPUs %d, required %d (scope %d)\n",
 		      pod->guaranteed, pod->whole_cpus, pod->required, pod->required_scope);
 	for (size_t i = 0; i < pod->spec.n; i++)
-		print_message("  container of kind %d: %u cards, %u parts\n",
-			      pod->spec.containers[i].kind,
-			      pod->spec.containers[i].asks[KUBELET_CARDS],
-			      pod->spec.containers[i].asks[KUBELET_PARTS]);
+		print_message(
+			"  container of kind %d: %u cards, %u parts, %u CPUs\n",
+			pod->spec.containers[i].kind, pod->spec.containers[i].asks[KUBELET_CARDS],
+			pod->spec.containers[i].asks[KUBELET_PARTS], pod->spec.containers[i].cpus);
 	print_message("  got cards %llx, parts %llx, CPUs of nodes %llx; assumed %llx\n",
 		      (unsigned long long)pod->got.units[KUBELET_CARDS],
 		      (unsigned long long)pod->got.units[KUBELET_PARTS],
@@ -141,6 +142,9 @@ static void print_node(const struct node *node)
 		      node->kubelet.settings.pod_scope, node->kubelet.settings.static_cpu);
 	for (size_t card = 0; card < node->machine.layout.n_gpus; card++)
 		print_message(" %d", (int)node->machine.gpus[card].numa);
+	print_message("; CPUs free of all");
+	for (uint32_t numa = 0; numa < node->kubelet.n_numas; numa++)
+		print_message(" %u/%u", node->kubelet.free_cpus[numa], node->kubelet.cpus[numa]);
 	print_message("\n");
 }
 
@@ -198,6 +202,7 @@ static void tell_node(struct world *w, struct cluster *cluster, int n)
 	struct node_facts facts = {.name = str_from(name.text),
 				   .uid = str_from(name.text),
 				   .ready = NODE_READY,
+				   .reserved_cpus = node->reserved_cpus,
 				   .layout_state = LAYOUT_IS_AGENT_GONE};
 	struct device_offer offers[KUBELET_RESOURCES];
 
@@ -281,6 +286,28 @@ static size_t container_asks(const struct kubelet_container *container, struct d
 	return n;
 }
 
+static bool takes_over(const struct kubelet_pod *spec)
+{
+	bool init = false;
+
+	for (size_t i = 0; i < spec->n; i++) {
+		const struct kubelet_container *c = &spec->containers[i];
+
+		init |= c->kind == CONTAINER_INIT &&
+			c->cpus + c->asks[KUBELET_CARDS] + c->asks[KUBELET_PARTS] > 0;
+	}
+	return init && spec->n > 1 && kubelet_pod_cpus(spec) > 0;
+}
+
+static bool has_cpus_in_one(const struct kubelet_pod *spec)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < spec->n; i++)
+		n += spec->containers[i].cpus > 0;
+	return n == 1;
+}
+
 /* As it was told last, to a cluster that may be new. */
 static void tell_what_was_told(struct world *w, struct cluster *cluster, int p)
 {
@@ -301,6 +328,9 @@ static void tell_what_was_told(struct world *w, struct cluster *cluster, int p)
 		.n_containers = pod->spec.n,
 		.alignment = {.guaranteed = pod->guaranteed,
 			      .whole_cpus = pod->whole_cpus,
+			      .cpus = kubelet_pod_cpus(&pod->spec),
+			      .cpus_together = has_cpus_in_one(&pod->spec),
+			      .takes_over = takes_over(&pod->spec),
 			      .wished = pod->wished,
 			      .policy = pod->policy,
 			      .scoped = pod->scoped,
@@ -653,6 +683,20 @@ static void check_same(struct world *w, const struct cluster *cluster, struct pl
 		fail_at(w, "another score when asked again", p, n);
 }
 
+/* kube-scheduler looks at a node's CPUs as a sum, before it asks us. */
+static bool has_cpus(const struct world *w, int p, int n)
+{
+	const struct kubelet_model *kubelet = &w->nodes[n].kubelet;
+	int64_t left = -(int64_t)w->nodes[n].reserved_cpus;
+
+	for (uint32_t numa = 0; numa < kubelet->n_numas; numa++)
+		left += kubelet->cpus[numa];
+	for (int i = 0; i < PODS; i++)
+		if (i == p || view_node(&w->pods[i]) == n)
+			left -= kubelet_pod_cpus(&w->pods[i].spec);
+	return left >= 0;
+}
+
 /* The best node that fits, or NO_NODE. */
 static int decide(struct world *w, int p, uint64_t *ret_cards)
 {
@@ -668,7 +712,7 @@ static int decide(struct world *w, int p, uint64_t *ret_cards)
 		struct place_answer answer;
 		struct place_score score;
 
-		if (handle == TABLE_NONE || !offers_all(w, p, n))
+		if (handle == TABLE_NONE || !offers_all(w, p, n) || !has_cpus(w, p, n))
 			continue;
 		answer = place_fit(&place, handle);
 		check_verdict(w, &place, answer, p, n);
@@ -699,6 +743,19 @@ static int pick(struct world *w, bool (*is)(const struct pod *pod))
 	return n == 0 ? -1 : found[below(w, (uint32_t)n)];
 }
 
+/* Beside a device where the pod is of whole CPUs there; beside none at times. */
+static void give_whole_cpus(struct world *w, struct pod *pod)
+{
+	for (size_t i = 0; i < pod->spec.n; i++) {
+		struct kubelet_container *container = &pod->spec.containers[i];
+
+		if (container->asks[KUBELET_CARDS] + container->asks[KUBELET_PARTS] == 0)
+			container->cpus = chance(w, 2) ? below(w, 4) : 0;
+		else if (pod->whole_cpus)
+			container->cpus = 1 + below(w, 4);
+	}
+}
+
 static void create_pod(struct world *w)
 {
 	static const uint32_t sizes[] = {1, 1, 2, 2, 3, 4, 4, 6, 8};
@@ -722,7 +779,6 @@ static void create_pod(struct world *w)
 		.spec = {.n = chance(w, 3) ? 1 + below(w, KUBELET_CONTAINERS) : 1},
 	};
 	pod->spec.guaranteed = pod->guaranteed;
-	pod->spec.whole_cpus = pod->whole_cpus;
 	for (size_t i = 0; i < pod->spec.n; i++) {
 		struct kubelet_container *container = &pod->spec.containers[i];
 
@@ -737,6 +793,8 @@ static void create_pod(struct world *w)
 	}
 	if (asks_of(pod, KUBELET_CARDS) + asks_of(pod, KUBELET_PARTS) == 0)
 		pod->spec.containers[0].asks[KUBELET_CARDS] = 1;
+	if (pod->guaranteed)
+		give_whole_cpus(w, pod);
 	tell_pod(w, p);
 }
 
@@ -1010,13 +1068,32 @@ static void set_kubelet(struct world *w, struct node *node)
 					chance(w, 2), !chance(w, 3)};
 	if (chance(w, 2))
 		node->kubelet.settings.policy = LAYOUT_POLICY_SINGLE_NUMA;
-	node->kubelet.n_numas = (uint32_t)node->machine.layout.n_numas;
 	node->policy_told = !chance(w, 8);
+}
+
+/* Plenty, or so few that they run out before the cards do. */
+static void add_cpus(struct world *w, struct node *node)
+{
+	struct kubelet_model *kubelet = &node->kubelet;
+	uint32_t each = chance(w, 2) ? 64 : 4 + below(w, 6);
+
+	kubelet->n_numas = (uint32_t)MAX(node->machine.layout.n_numas, 1u);
+	node->reserved_cpus = chance(w, 2) ? below(w, 3) : 0;
+	for (uint32_t numa = 0; numa < kubelet->n_numas; numa++) {
+		if (numa < node->machine.layout.n_numas && node->machine.numas[numa].n_cpus > 0)
+			node->machine.numas[numa].n_cpus = each;
+		kubelet->cpus[numa] = kubelet->free_cpus[numa] =
+			numa < node->machine.layout.n_numas ? node->machine.numas[numa].n_cpus
+							    : each;
+	}
+	for (uint32_t i = 0; i < node->reserved_cpus; i++)
+		kubelet->free_cpus[below(w, kubelet->n_numas)]--;
 }
 
 static void new_machine(struct world *w, struct node *node)
 {
 	build_machine(w, node);
+	add_cpus(w, node);
 	node->withdraws = !chance(w, 3);
 	node->card_bytes = chance(w, 3) ? 40 * GIB : 80 * GIB;
 	node->published = !chance(w, 5);

@@ -335,7 +335,59 @@ static const struct {
 	 true,
 	 {.free = 0xff, .count = 2, .most = 2, .cpus = 12},
 	 TOPO_NO},
+	{"what an init container had may be of the NUMA node that has no cards left",
+	 false,
+	 {.free = 0x0f, .count = 2, .most = 2, .cpus = 4, .takes_over = true},
+	 TOPO_UNKNOWN},
+	{"not where pods are looked at as a whole",
+	 true,
+	 {.free = 0x0f, .count = 2, .most = 2, .cpus = 4, .takes_over = true},
+	 TOPO_YES},
+	{"nor where both have enough for all of the pod",
+	 false,
+	 {.free = 0xff, .count = 2, .most = 2, .cpus = 4, .takes_over = true},
+	 TOPO_YES},
+	{"containers with cards each need CPUs, too",
+	 false,
+	 {.free = 0xff, .count = 2, .most = 1, .cpus = 6, .cpus_taken = {6, 6}},
+	 TOPO_UNKNOWN},
 };
+
+/* The same under restricted, where CPUs have to be of as few NUMA nodes as would do. */
+static const struct {
+	const char *sentence;
+	struct topo_request request;
+	enum topo_answer answer;
+} restricted_admissions[] = {
+	{"CPUs of a NUMA node without free cards are no help",
+	 {.free = 0x0f, .count = 2, .most = 2, .cpus = 4, .cpus_taken = {6}},
+	 TOPO_UNKNOWN},
+	{"those of the one with cards are",
+	 {.free = 0x0f, .count = 2, .most = 2, .cpus = 4, .cpus_taken = {0, 6}},
+	 TOPO_YES},
+	{"for cards of both NUMA nodes those of either do",
+	 {.free = 0xff, .count = 8, .most = 8, .cpus = 4},
+	 TOPO_YES},
+	{"if others may not take them",
+	 {.free = 0xff, .count = 8, .most = 8, .cpus = 4, .cpus_pending = 5},
+	 TOPO_UNKNOWN},
+};
+
+static void what_restricted_admits_beside_its_cpus(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(restricted_admissions); i++) {
+		struct topo *topo CLEANUP(topo_free) = NULL;
+
+		machine_pcie_box(&machine);
+		machine.layout.kubelet =
+			(struct layout_kubelet){LAYOUT_POLICY_RESTRICTED, false, true};
+		topo = topo_new(&machine.layout);
+		if (topo_kubelet_admits(topo, &restricted_admissions[i].request) !=
+		    restricted_admissions[i].answer)
+			fail_msg("not so: %s", restricted_admissions[i].sentence);
+	}
+}
 
 static void what_kubelet_admits_beside_its_cpus(void **state)
 {
@@ -381,6 +433,7 @@ int main(void)
 		cmocka_unit_test(a_node_without_any_knowledge_is_never_certain_for_two_cards),
 		cmocka_unit_test(what_kubelet_admits),
 		cmocka_unit_test(what_kubelet_admits_beside_its_cpus),
+		cmocka_unit_test(what_restricted_admits_beside_its_cpus),
 		cmocka_unit_test(every_verdict_has_a_reason_and_a_sentence),
 	};
 
