@@ -170,6 +170,7 @@ void world_watch_change(struct world *w, enum cluster_kind kind, int index)
 	case CLUSTER_LIMIT_RANGES:
 	case CLUSTER_BINDINGS:
 	case CLUSTER_AGENTS:
+	case CLUSTER_GPU_NODES:
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
