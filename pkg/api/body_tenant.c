@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The status of a TenantQoS, and the policy bindings that tie it to its namespaces. */
 #include "api/binding.h"
+
+#include <stdio.h>
+
 #include "api/body.h"
 #include "api/body_common.h"
 #include "api/type.h"
+#include "base/macros.h"
 
 /* --- status */
 
@@ -17,6 +21,51 @@ static void add_ceiling(struct json_out *out, const struct tenant_status *status
 	if (status->ceiling_gpus != AMOUNT_NONE)
 		json_out_int(out, "gpus", status->ceiling_gpus);
 	json_out_end(out);
+}
+
+static void add_objective(struct json_out *out, const struct objective_status *objective)
+{
+	json_out_object(out, NULL);
+	json_out_string(out, "name", objective->name);
+	if (objective->value != OBJECTIVE_NO_VALUE)
+		json_out_cstring(out, "value", objective_value_text(objective->value).text);
+	json_out_cstring(out, "state", objective_state_text(objective->state));
+	json_out_cstring(out, "reason", objective_reason_text(objective->reason));
+	if (objective->since_us != 0)
+		json_out_time(out, "since", objective->since_us);
+	json_out_end(out);
+}
+
+/* "2 Met, 1 Violated": what is worst comes last. */
+static void add_summary(struct json_out *out, const struct tenant_status *status)
+{
+	static const enum objective_state order[] = {OBJECTIVE_MET, OBJECTIVE_UNKNOWN,
+						     OBJECTIVE_AT_RISK, OBJECTIVE_VIOLATED};
+	char text[128] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		size_t n = 0;
+
+		for (size_t k = 0; k < status->n_objectives; k++)
+			n += status->objectives[k].state == order[i];
+		if (n > 0)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%zu %s",
+						len > 0 ? ", " : "", n,
+						objective_state_text(order[i]));
+	}
+	json_out_cstring(out, "objectivesSummary", text);
+}
+
+static void add_objectives(struct json_out *out, const struct tenant_status *status)
+{
+	if (status->n_objectives == 0)
+		return;
+	json_out_array(out, "objectives");
+	for (size_t i = 0; i < status->n_objectives; i++)
+		add_objective(out, &status->objectives[i]);
+	json_out_end_array(out);
+	add_summary(out, status);
 }
 
 static void add_status(struct json_out *out, const struct tenant_status *status)
@@ -36,6 +85,7 @@ static void add_status(struct json_out *out, const struct tenant_status *status)
 	body_add_bytes(out, "used", status->used);
 	json_out_int(out, "usedGPUs", status->used_gpus);
 	body_add_bytes(out, "lent", status->lent);
+	add_objectives(out, status);
 	json_out_array(out, "conditions");
 	for (i = 0; i < TENANT_CONDITION_COUNT; i++)
 		body_add_condition(out, tenant_condition_text((enum tenant_condition)i),

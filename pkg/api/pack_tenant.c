@@ -5,6 +5,7 @@
  */
 #include "api/pack.h"
 #include "api/pack_evictions.h"
+#include "api/pack_objective.h"
 #include "api/pack_selector.h"
 #include "api/pack_spec.h"
 #include "api/pack_status.h"
@@ -174,12 +175,17 @@ static int check_preemptible(struct spec_pack *p)
 	return pack_preemptible(&p->check, &p->wire->spec.preemptible, &p->spec.preemptible);
 }
 
+static int check_objectives(struct spec_pack *p)
+{
+	return pack_objectives(&p->check, &p->wire->spec, &p->spec);
+}
+
 static int pack_spec(struct spec_pack *p)
 {
 	static int (*const checks[])(struct spec_pack *) = {
-		check_name,     check_namespaces, check_tier,
-		check_ceiling,  check_qos_class,  check_priority_classes,
-		check_topology, check_protection, check_preemptible,
+		check_name,        check_namespaces,       check_tier,     check_ceiling,
+		check_qos_class,   check_priority_classes, check_topology, check_protection,
+		check_preemptible, check_objectives,
 	};
 	size_t i;
 
@@ -223,7 +229,8 @@ static bool read_ceiling(const struct wire_ceiling *wire, struct tenant_status *
 				   pack_bytes(wire->gpu_memory, &status->ceiling));
 }
 
-static bool read_status(const struct wire_tenant_status *wire, struct tenant_status *ret_status)
+static bool read_status(const struct wire_tenant_status *wire, struct arena *arena,
+			struct tenant_status *ret_status)
 {
 	struct tenant_status status = {
 		.observed_generation = wire->observed_generation,
@@ -239,7 +246,8 @@ static bool read_status(const struct wire_tenant_status *wire, struct tenant_sta
 
 	if (!pack_counts_sane(counts, ARRAY_SIZE(counts)) ||
 	    !pack_bytes_fields(amounts, ARRAY_SIZE(amounts)) || !read_namespaces(wire, &status) ||
-	    !read_ceiling(&wire->ceiling, &status))
+	    !read_ceiling(&wire->ceiling, &status) ||
+	    !pack_objective_statuses(&wire->objectives, arena, &status))
 		return false;
 	wire_for_each(const struct wire_condition, condition, wire->conditions)
 		read_condition(condition, &status);
@@ -267,15 +275,16 @@ int api_pack_tenant(const struct wire_tenant *wire, struct arena *arena,
 			      .check.pack = {arena, err},
 			      .spec.topology = TOPOLOGY_SPEC_DEFAULT,
 			      .spec.protection = PROTECTION_DEFAULT,
-			      .spec.preemptible = PREEMPTIBLE_DEFAULT};
+			      .spec.preemptible = PREEMPTIBLE_DEFAULT,
+			      .spec.pending_us = AMOUNT_NONE};
 	struct tenant_facts facts = identity_of(meta);
 
 	if (pack_check_meta(meta, err) < 0 || pack_spec(&p) < 0)
 		return pack_locate(err, "TenantQoS", meta);
 	facts.spec = p.spec;
 	facts.invalid = p.check.invalid;
-	facts.has_status =
-		wire_has(wire, WIRE_TENANT_STATUS) && read_status(&wire->status, &facts.status);
+	facts.has_status = wire_has(wire, WIRE_TENANT_STATUS) &&
+			   read_status(&wire->status, arena, &facts.status);
 	if (pack_evictions(&wire->status.evictions, &p.check.pack, &facts.status) < 0)
 		return pack_locate(err, "TenantQoS", meta);
 	*ret_facts = facts;
@@ -293,6 +302,7 @@ int api_pack_tenant_outline(const struct wire_object *wire, const char *invalid,
 	facts.spec.topology = TOPOLOGY_SPEC_DEFAULT;
 	facts.spec.protection = PROTECTION_DEFAULT;
 	facts.spec.preemptible = PREEMPTIBLE_DEFAULT;
+	facts.spec.pending_us = AMOUNT_NONE;
 	facts.invalid = invalid;
 	*ret_facts = facts;
 	return 0;

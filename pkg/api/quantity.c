@@ -168,7 +168,8 @@ static bool scale_by_two(const struct number *number, int64_t bits, uint64_t *re
 	return !__builtin_add_overflow(magnitude, more, ret_magnitude);
 }
 
-bool quantity_parse(struct str text, int64_t *ret_value)
+/* Of binary scales none is told in millionths. */
+static bool parse(struct str text, int64_t exponent, int64_t *ret_value)
 {
 	struct number number = {0};
 	struct scale scale = {0};
@@ -178,6 +179,9 @@ bool quantity_parse(struct str text, int64_t *ret_value)
 		return false;
 	if (!take_number(&text, &number) || !read_scale(text, &scale))
 		return false;
+	if (scale.binary && exponent != 0)
+		return false;
+	scale.exponent += exponent;
 	if (!(scale.binary ? scale_by_two : scale_by_ten)(&number, scale.exponent, &magnitude))
 		return false;
 	if (number.negative && magnitude == (uint64_t)INT64_MAX + 1) {
@@ -188,6 +192,16 @@ bool quantity_parse(struct str text, int64_t *ret_value)
 		return false;
 	*ret_value = number.negative ? -(int64_t)magnitude : (int64_t)magnitude;
 	return true;
+}
+
+bool quantity_parse(struct str text, int64_t *ret_value)
+{
+	return parse(text, 0, ret_value);
+}
+
+bool quantity_parse_millionths(struct str text, int64_t *ret_value)
+{
+	return parse(text, 6, ret_value);
 }
 
 size_t quantity_format_bytes(int64_t bytes, char ret_text[QUANTITY_TEXT_SIZE])

@@ -23,6 +23,9 @@
 
 bool quantity_parse(struct str text, int64_t *ret_value);
 
+/* The same in millionths: "200m" and "0.2" are 200000. Binary suffixes are not read. */
+bool quantity_parse_millionths(struct str text, int64_t *ret_value);
+
 #define QUANTITY_TEXT_SIZE 32
 
 /*

@@ -33,6 +33,18 @@ static const struct field topology_fields[] = {
 static const struct schema topology_schema =
 	SCHEMA("Topology", struct wire_topology, topology_fields);
 
+static const struct field objective_fields[] = {
+	JSON(struct wire_objective, name, "name", FIELD_STRING),
+	JSON(struct wire_objective, preset, "preset", FIELD_STRING),
+	JSON(struct wire_objective, percentile, "percentile", FIELD_INT64),
+	JSON(struct wire_objective, query, "query", FIELD_STRING),
+	JSON(struct wire_objective, threshold, "threshold", FIELD_QUANTITY),
+	JSON(struct wire_objective, direction, "direction", FIELD_STRING),
+	JSON(struct wire_objective, for_text, "for", FIELD_STRING),
+};
+static const struct schema objective_schema =
+	SCHEMA("Objective", struct wire_objective, objective_fields);
+
 static const struct field tenant_spec_fields[] = {
 	JSON_SUB(struct wire_tenant_spec, namespaces, "namespaceSelector", FIELD_MESSAGE,
 		 &wire_selector_schema),
@@ -45,10 +57,23 @@ static const struct field tenant_spec_fields[] = {
 		 &wire_protection_schema),
 	JSON_SUB(struct wire_tenant_spec, preemptible, "preemptible", FIELD_MESSAGE,
 		 &wire_preemptible_schema),
+	JSON_SUB(struct wire_tenant_spec, objectives, "objectives", FIELD_MESSAGES,
+		 &objective_schema),
+	JSON(struct wire_tenant_spec, pending_seconds, "pendingSeconds", FIELD_INT64),
 	JSON(struct wire_tenant_spec, delegated, "delegated", FIELD_STRINGS),
 };
 static const struct schema tenant_spec_schema =
 	SCHEMA("TenantQoSSpec", struct wire_tenant_spec, tenant_spec_fields);
+
+static const struct field objective_status_fields[] = {
+	JSON(struct wire_objective_status, name, "name", FIELD_STRING),
+	JSON(struct wire_objective_status, value, "value", FIELD_QUANTITY),
+	JSON(struct wire_objective_status, state, "state", FIELD_STRING),
+	JSON(struct wire_objective_status, reason, "reason", FIELD_STRING),
+	JSON(struct wire_objective_status, since_us, "since", FIELD_TIME),
+};
+static const struct schema objective_status_schema =
+	SCHEMA("ObjectiveStatus", struct wire_objective_status, objective_status_fields);
 
 static const struct field tenant_status_fields[] = {
 	JSON(struct wire_tenant_status, observed_generation, "observedGeneration", FIELD_INT64),
@@ -63,6 +88,9 @@ static const struct field tenant_status_fields[] = {
 	JSON(struct wire_tenant_status, eviction_count, "evictionCount", FIELD_INT64),
 	JSON_SUB(struct wire_tenant_status, evictions, "evictions", FIELD_MESSAGES,
 		 &wire_eviction_schema),
+	JSON_SUB(struct wire_tenant_status, objectives, "objectives", FIELD_MESSAGES,
+		 &objective_status_schema),
+	JSON(struct wire_tenant_status, objectives_text, "objectivesSummary", FIELD_STRING),
 	JSON_SUB(struct wire_tenant_status, conditions, "conditions", FIELD_MESSAGES,
 		 &wire_condition_schema),
 };

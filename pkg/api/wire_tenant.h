@@ -29,6 +29,17 @@ struct wire_topology {
 	struct str policy, scope, on_mismatch;
 };
 
+struct wire_objective {
+	uint64_t present;
+	struct str name, preset;
+	int64_t percentile;
+	struct str query;
+	struct str threshold; /* quantity */
+	struct str direction, for_text;
+};
+
+#define WIRE_OBJECTIVE_PERCENTILE 2
+
 struct wire_tenant_spec {
 	uint64_t present;
 	struct wire_selector namespaces;
@@ -39,6 +50,8 @@ struct wire_tenant_spec {
 	struct wire_topology topology;
 	struct wire_protection protection;
 	struct wire_preemptible preemptible;
+	struct wire_list objectives; /* struct wire_objective */
+	int64_t pending_seconds;
 	struct wire_list delegated; /* struct str */
 };
 
@@ -46,6 +59,17 @@ struct wire_tenant_spec {
 #define WIRE_TENANT_QOS        3
 #define WIRE_TENANT_TOPOLOGY   5
 #define WIRE_TENANT_PROTECTION 6
+#define WIRE_TENANT_PENDING    9
+
+struct wire_objective_status {
+	uint64_t present;
+	struct str name;
+	struct str value; /* quantity */
+	struct str state, reason;
+	int64_t since_us;
+};
+
+#define WIRE_OBJECTIVE_VALUE 1
 
 struct wire_tenant_status {
 	uint64_t present;
@@ -57,6 +81,8 @@ struct wire_tenant_status {
 	int64_t granted_gpus, used_gpus;
 	int64_t eviction_count;
 	struct wire_list evictions;  /* struct wire_eviction */
+	struct wire_list objectives; /* struct wire_objective_status */
+	struct str objectives_text;
 	struct wire_list conditions; /* struct wire_condition */
 };
 

@@ -85,6 +85,9 @@
 #define LIMIT_LABEL_KEY            317  /* what Kubernetes allows: a DNS name, "/", 63 bytes */
 #define LIMIT_LABEL_VALUE          63   /* likewise */
 #define LIMIT_PRIORITY_CLASSES     32   /* spec.priorityClasses[] of a TenantQoS */
+#define LIMIT_OBJECTIVES           8    /* spec.objectives[] of a TenantQoS */
+#define LIMIT_OBJECTIVE_NAME       63   /* bytes */
+#define LIMIT_QUERY                2048 /* bytes of spec.objectives[].query */
 #define LIMIT_SELECTOR_VALUES      256  /* requirements and values of one namespaceSelector */
 #define LIMIT_TENANTS              10000
 #define LIMIT_SELECTING_TENANTS    64  /* that select one namespace; the oldest count */

@@ -63,6 +63,7 @@ static void free_packed(struct cluster *cluster)
 		mem_free(tenant_at(cluster, h)->bytes);
 		mem_free(tenant_at(cluster, h)->selector);
 		mem_free(tenant_at(cluster, h)->receipts);
+		objectives_set(cluster, h, NULL);
 	}
 	for (uint32_t h = table_next(&cluster->bindings, 0); h != TABLE_NONE;
 	     h = table_next(&cluster->bindings, h + 1))

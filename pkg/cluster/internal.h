@@ -294,6 +294,11 @@ void grant_follow(struct cluster *cluster, uint32_t namespace);
 /* What its tenant decided for a namespace; before that, what the status of its quota says. */
 struct tenant_grant grant_of(const struct cluster *cluster, uint32_t namespace);
 
+/* --- objectives.c */
+
+/* Those of a spec that is in force; NULL for none, as before a tenant's end. */
+void objectives_set(struct cluster *cluster, uint32_t tenant, const struct tenant_spec *spec);
+
 /* --- membership.c */
 
 /* Gives every namespace to its tenant, where selectors changed. */

@@ -90,6 +90,78 @@ bool unpack_label_selector(struct str bytes, struct arena *arena,
 	return !reader.full;
 }
 
+/* --- objectives */
+
+static void put_objectives(struct buf *buf, const struct tenant_spec *spec)
+{
+	pack_put_int(buf, (int64_t)spec->n_objectives);
+	for (size_t i = 0; i < spec->n_objectives; i++) {
+		const struct objective_spec *objective = &spec->objectives[i];
+
+		pack_put_str(buf, objective->name);
+		pack_put_int(buf, (int64_t)objective->preset);
+		pack_put_int(buf, objective->percentile);
+		pack_put_str(buf, objective->query);
+		pack_put_int(buf, objective->threshold);
+		pack_put_int(buf, (int64_t)objective->direction);
+		pack_put_int(buf, objective->for_us);
+	}
+}
+
+static void get_objectives(struct pack_reader *reader, struct tenant_spec *spec)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct objective_spec *objectives = pack_get_memory(reader, n, sizeof(*objectives));
+
+	for (size_t i = 0; i < n; i++) {
+		struct objective_spec objective = {.name = pack_get_str(reader)};
+
+		objective.preset = (enum objective_preset)pack_get_int(reader);
+		objective.percentile = (int)pack_get_int(reader);
+		objective.query = pack_get_str(reader);
+		objective.threshold = pack_get_int(reader);
+		objective.direction = (enum objective_direction)pack_get_int(reader);
+		objective.for_us = pack_get_int(reader);
+		if (objectives)
+			objectives[i] = objective;
+	}
+	spec->objectives = objectives;
+	spec->n_objectives = n;
+}
+
+static void put_objective_statuses(struct buf *buf, const struct tenant_status *status)
+{
+	pack_put_int(buf, (int64_t)status->n_objectives);
+	for (size_t i = 0; i < status->n_objectives; i++) {
+		const struct objective_status *objective = &status->objectives[i];
+
+		pack_put_str(buf, objective->name);
+		pack_put_int(buf, (int64_t)objective->state);
+		pack_put_int(buf, (int64_t)objective->reason);
+		pack_put_int(buf, objective->value);
+		pack_put_int(buf, objective->since_us);
+	}
+}
+
+static void get_objective_statuses(struct pack_reader *reader, struct tenant_status *status)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct objective_status *objectives = pack_get_memory(reader, n, sizeof(*objectives));
+
+	for (size_t i = 0; i < n; i++) {
+		struct objective_status objective = {.name = pack_get_str(reader)};
+
+		objective.state = (enum objective_state)pack_get_int(reader);
+		objective.reason = (enum objective_reason)pack_get_int(reader);
+		objective.value = pack_get_int(reader);
+		objective.since_us = pack_get_int(reader);
+		if (objectives)
+			objectives[i] = objective;
+	}
+	status->objectives = objectives;
+	status->n_objectives = n;
+}
+
 /* --- TenantQoS */
 
 static void put_status(struct buf *buf, const struct tenant_status *status)
@@ -104,6 +176,7 @@ static void put_status(struct buf *buf, const struct tenant_status *status)
 	pack_put_int(buf, status->used_gpus);
 	pack_put_int(buf, status->n_namespaces);
 	put_strs(buf, status->namespaces, status->n_namespaces_listed);
+	put_objective_statuses(buf, status);
 	for (int i = 0; i < TENANT_CONDITION_COUNT; i++)
 		pack_put_condition(buf, &status->conditions[i]);
 }
@@ -120,6 +193,7 @@ static void get_status(struct pack_reader *reader, struct tenant_status *status)
 	status->used_gpus = pack_get_int(reader);
 	status->n_namespaces = pack_get_int(reader);
 	status->namespaces = get_strs(reader, &status->n_namespaces_listed);
+	get_objective_statuses(reader, status);
 	for (int i = 0; i < TENANT_CONDITION_COUNT; i++)
 		pack_get_condition(reader, &status->conditions[i]);
 }
@@ -162,6 +236,8 @@ static void put_spec(struct buf *buf, const struct tenant_spec *spec)
 	pack_put_int(buf, (int64_t)spec->topology.scope);
 	pack_put_int(buf, (int64_t)spec->topology.on_mismatch);
 	put_protection(buf, spec);
+	pack_put_int(buf, spec->pending_us);
+	put_objectives(buf, spec);
 }
 
 static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
@@ -176,6 +252,8 @@ static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
 	spec->topology.scope = (enum layout_scope)pack_get_int(reader);
 	spec->topology.on_mismatch = (enum topology_mismatch)pack_get_int(reader);
 	get_protection(reader, spec);
+	spec->pending_us = pack_get_int(reader);
+	get_objectives(reader, spec);
 }
 
 /* --- receipts */

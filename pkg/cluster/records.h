@@ -16,6 +16,7 @@
 #include "model/cpus.h"
 #include "quota/price.h"
 #include "quota/tenant.h"
+#include "slo/slo.h"
 #include "topo/topo.h"
 
 /*
@@ -233,6 +234,15 @@ struct selection_cell {
 	uint32_t namespace_next, tenant_next, tenant_prev;
 };
 
+/* One of spec.objectives[], and what is known of it. */
+struct objective_record {
+	struct objective_spec spec; /* of texts */
+	char *texts;                /* owned */
+	struct slo_state state;
+	struct uid worst_uid;        /* of the pod that state.verdict.worst is */
+	int64_t told_value, told_us; /* monotonic: what made the tenant dirty last */
+};
+
 /*
  * A TenantQoS. Exists from when it is observed, or a binding is named after it, to when neither is
  * so.
@@ -252,6 +262,9 @@ struct tenant_record {
 	uint32_t dirty_next, epoch;
 	struct topology_spec topology;
 	struct preemptible_spec preemptible;
+	struct objective_record *objectives; /* owned */
+	int64_t pending_us;
+	uint32_t n_objectives;
 	uint8_t tier; /* enum tenant_tier */
 	bool exists, terminating, dirty;
 };

@@ -326,6 +326,21 @@ static bool view_bindings(const struct cluster *cluster, const struct tenant_rec
 	return true;
 }
 
+static bool view_objectives(const struct cluster *cluster, uint32_t tenant, struct arena *arena,
+			    struct tenant_lookup *lookup)
+{
+	size_t n = cluster_objective_count(cluster, tenant);
+	struct cluster_objective *objectives = arena_alloc(arena, n * sizeof(*objectives));
+
+	if (!objectives)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		objectives[i] = cluster_objective(cluster, tenant, i);
+	lookup->objectives = objectives;
+	lookup->n_objectives = n;
+	return true;
+}
+
 static bool view_facts(const struct tenant_record *record, struct arena *arena,
 		       struct tenant_facts *facts)
 {
@@ -352,7 +367,8 @@ int cluster_tenant_view(const struct cluster *cluster, uint32_t tenant, struct a
 	lookup.view.ceiling_gpus = record->ceiling_gpus;
 	if (!view_facts(record, arena, &lookup.facts) ||
 	    !view_members(cluster, record, arena, &lookup) ||
-	    !view_bindings(cluster, record, arena, &lookup))
+	    !view_bindings(cluster, record, arena, &lookup) ||
+	    !view_objectives(cluster, tenant, arena, &lookup))
 		return error_set(err, ERROR_LIMIT, "TenantQoS %.*s takes more memory than it may",
 				 STR_ARGS(intern_str(cluster->intern, record->name)));
 	lookup.facts.name = intern_str(cluster->intern, record->name);

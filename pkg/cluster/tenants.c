@@ -30,6 +30,7 @@ static uint32_t tenant_get(struct cluster *cluster, struct str name)
 	record->ceiling = record->ceiling_gpus = AMOUNT_NONE;
 	record->topology = TOPOLOGY_SPEC_DEFAULT;
 	record->preemptible = PREEMPTIBLE_DEFAULT;
+	record->pending_us = AMOUNT_NONE;
 	for (int i = 0; i < TENANT_BINDING_COUNT; i++)
 		record->bindings[i] = TABLE_NONE;
 	name_insert(cluster, CLUSTER_TENANTS, tenant);
@@ -149,6 +150,7 @@ static void update(struct cluster *cluster, uint32_t tenant, const struct tenant
 	record->preemptible = facts->spec.preemptible;
 	set_topology(cluster, tenant, &facts->spec.topology);
 	set_ceiling(cluster, tenant, &facts->spec);
+	objectives_set(cluster, tenant, facts->invalid || facts->terminating ? NULL : &facts->spec);
 	cluster->selectors_stale |= !same_selection;
 	set_uid(cluster, tenant, facts->uid);
 	cluster_mark_tenant_dirty(cluster, tenant);
@@ -227,6 +229,7 @@ void tenant_gone(struct cluster *cluster, uint32_t tenant)
 	record->topology = TOPOLOGY_SPEC_DEFAULT;
 	record->preemptible = PREEMPTIBLE_DEFAULT;
 	record->sums = (struct tenant_sums){0};
+	objectives_set(cluster, tenant, NULL);
 	cluster->selectors_stale = true;
 	cluster_mark_tenant_dirty(cluster, tenant);
 }

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "cluster/cluster.h"
+#include "cluster/objectives.h"
 #include "quota/tenant.h"
 
 /*
@@ -59,6 +60,9 @@ struct tenant_lookup {
 	 * namespaces that does not lie as is required, empty for none. */
 	struct topology_counts topology;
 	struct str mismatch_namespace, mismatch_pod;
+	/* In the order of the spec; none while that is not in force. */
+	const struct cluster_objective *objectives;
+	size_t n_objectives;
 	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* NULL: not there */
 };
 

@@ -11,7 +11,7 @@
 bool objective_spec_equal(const struct objective_spec *a, const struct objective_spec *b)
 {
 	return str_equal(a->name, b->name) && a->preset == b->preset &&
-	       a->quantile == b->quantile && str_equal(a->query, b->query) &&
+	       a->percentile == b->percentile && str_equal(a->query, b->query) &&
 	       a->threshold == b->threshold && a->direction == b->direction &&
 	       a->for_us == b->for_us;
 }

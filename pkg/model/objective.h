@@ -13,7 +13,7 @@
  * of the unit that the metric has, and so seconds are µs; presets are in seconds all.
  */
 
-/* Presets: name, text in spec.objectives[].preset, whether it is a mean, and so has no quantiles.
+/* Presets: name, text in spec.objectives[].preset, whether it is a mean, and so has no percentiles.
  * What each asks Prometheus is in prom/preset.h. */
 #define OBJECTIVE_PRESETS(X)                                       \
 	X(VLLM_FIRST_TOKEN, "vllm-time-to-first-token", false)     \
@@ -54,7 +54,7 @@ enum objective_direction {
 #define OBJECTIVE_FOR_LEAST_US   (5LL * 1000 * 1000)
 #define OBJECTIVE_FOR_MOST_US    (3600LL * 1000 * 1000)
 #define OBJECTIVE_FOR_US         (60LL * 1000 * 1000)
-#define OBJECTIVE_QUANTILE       95
+#define OBJECTIVE_PERCENTILE     95
 #define OBJECTIVE_THRESHOLD_MOST (1000LL * 1000 * 1000 * 1000) /* whole units */
 #define OBJECTIVE_PENDING_MOST_S 86400
 
@@ -62,7 +62,7 @@ enum objective_direction {
 struct objective_spec {
 	struct str name;
 	enum objective_preset preset;
-	int quantile;      /* percent: 50, 90, 95, 99; 0 without a preset, and for means */
+	int percentile;    /* percent: 50, 90, 95, 99; 0 without a preset, and for means */
 	struct str query;  /* PromQL; empty with a preset */
 	int64_t threshold; /* millionths, > 0 */
 	enum objective_direction direction;

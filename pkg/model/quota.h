@@ -124,6 +124,8 @@ enum quota_condition {
  * - TopologyMismatch: AS_ASKED, NOT_ASKED (its pods may lie anywhere), SPANS_DOMAINS (cards of some
  *   pod do not lie as is required), CPUS_APART (they do, and CPUs lie elsewhere), DEVICES_UNKNOWN
  *   (nothing tells of some), NOT_ACCEPTED
+ * - Objectives: MET, AT_RISK, VIOLATED, NO_SIGNAL (of some nothing is known, and none is bad),
+ *   NOT_ASKED, NOT_ACCEPTED
  */
 #define QUOTA_REASONS(X)                           \
 	X(ENFORCED, "Enforced")                    \
@@ -153,7 +155,11 @@ enum quota_condition {
 	X(NOT_ASKED, "NotAsked")                   \
 	X(SPANS_DOMAINS, "SpansDomains")           \
 	X(CPUS_APART, "CPUsApart")                 \
-	X(DEVICES_UNKNOWN, "DevicesUnknown")
+	X(DEVICES_UNKNOWN, "DevicesUnknown")       \
+	X(MET, "Met")                              \
+	X(AT_RISK, "AtRisk")                       \
+	X(VIOLATED, "Violated")                    \
+	X(NO_SIGNAL, "NoSignal")
 
 enum quota_reason {
 #define X(name, text) QUOTA_REASON_##name,

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "model/labels.h"
+#include "model/objective.h"
 #include "model/protection.h"
 #include "model/quota.h"
 #include "model/receipt.h"
@@ -41,14 +42,18 @@ struct tenant_spec {
 	struct topology_spec topology;
 	struct protection_spec protection;
 	struct preemptible_spec preemptible;
+	const struct objective_spec *objectives; /* at most LIMIT_OBJECTIVES; each name once */
+	size_t n_objectives;
+	int64_t pending_us; /* a pod should be scheduled within, > 0, or AMOUNT_NONE */
 };
 
 /* type, status.conditions[].type of a TenantQoS */
-#define TENANT_CONDITIONS(X)    \
-	X(READY, "Ready")       \
-	X(ACCEPTED, "Accepted") \
-	X(EXCEEDED, "Exceeded") \
-	X(TOPOLOGY, "TopologyMismatch")
+#define TENANT_CONDITIONS(X)            \
+	X(READY, "Ready")               \
+	X(ACCEPTED, "Accepted")         \
+	X(EXCEEDED, "Exceeded")         \
+	X(TOPOLOGY, "TopologyMismatch") \
+	X(OBJECTIVES, "Objectives")
 
 enum tenant_condition {
 #define X(name, text) TENANT_##name,
@@ -75,6 +80,8 @@ struct tenant_status {
 	int64_t n_namespaces;            /* all of them */
 	const struct str *namespaces;    /* sorted; at most LIMIT_STATUS_NAMESPACES */
 	size_t n_namespaces_listed;
+	const struct objective_status *objectives; /* as in the spec, at most LIMIT_OBJECTIVES */
+	size_t n_objectives;
 	struct condition conditions[TENANT_CONDITION_COUNT];
 	/* status.evictions, which is written and read on its own: there whether or not the rest can
 	 * be read. The oldest first. */

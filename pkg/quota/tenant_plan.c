@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A TenantQoS's status and bindings. As for a quota, `checks` lists in order what its conditions
- * look at: the first check of a condition that applies fills it, the last one always does.
+ * A TenantQoS's status and bindings; its conditions are in tenant_conditions.c.
  */
 #include "quota/tenant_plan.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/macros.h"
 #include "quota/internal.h"
-
-struct planning {
-	const struct tenant_plan_view *view;
-	struct arena *arena;
-	struct tenant_plan plan;
-	bool in_force;
-};
+#include "quota/tenant_planning.h"
 
 static bool is_in_force(const struct tenant_facts *facts)
 {
@@ -131,319 +123,51 @@ static void set_amounts(struct planning *p)
 	status->lent = sums->lent;
 }
 
-/* --- Accepted */
+/* --- objectives */
 
-static bool accepted_terminating(struct planning *p, struct condition *c)
+static const struct objective_status *seen_objective(const struct planning *p, struct str name)
 {
-	if (!p->view->facts->terminating)
-		return false;
-	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_TERMINATING,
-			     "This TenantQoS is being deleted: until it is gone, nothing new is "
-			     "allowed in its namespaces.");
+	const struct tenant_facts *facts = p->view->facts;
+
+	for (size_t i = 0; facts->has_status && i < facts->status.n_objectives; i++)
+		if (str_equal(facts->status.objectives[i].name, name))
+			return &facts->status.objectives[i];
+	return NULL;
 }
 
-static bool accepted_invalid(struct planning *p, struct condition *c)
+/* A state that goes on began when the status says it did, and a value may be told later. */
+static struct objective_status told_objective(const struct planning *p,
+					      const struct objective_status *now)
 {
-	if (!p->view->facts->invalid)
-		return false;
-	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_INVALID,
-			     "No GPU is allowed in the tenant's namespaces until the spec is "
-			     "corrected: %s.",
-			     p->view->facts->invalid);
+	const struct objective_status *seen = seen_objective(p, now->name);
+	struct objective_status told = *now;
+
+	told.since_us -= told.since_us % USEC_PER_SEC;
+	if (!seen || seen->state != now->state || seen->reason != now->reason)
+		return told;
+	told.since_us = seen->since_us;
+	if (p->view->keep_values)
+		told.value = seen->value;
+	return told;
 }
 
-static bool accepted_elsewhere(struct planning *p, struct condition *c)
+static int list_objectives(struct planning *p, struct error *err)
 {
-	const struct tenant_some *elsewhere = &p->view->elsewhere;
+	size_t n = p->in_force ? p->view->n_objectives : 0;
+	struct objective_status *objectives = arena_alloc(p->arena, n * sizeof(*objectives));
 
-	if (elsewhere->n <= 0)
-		return false;
-	condition_say(c, CONDITION_FALSE, QUOTA_REASON_NAMESPACE_CONFLICT,
-		      "A namespace belongs to the oldest TenantQoS that selects it: %" PRId64
-		      " of those that this one selects belong to others",
-		      elsewhere->n);
-	if (!str_empty(elsewhere->namespace))
-		condition_say_more(c, ", as %.*s does to %.*s", STR_ARGS(elsewhere->namespace),
-				   STR_ARGS(p->view->elsewhere_tenant));
-	condition_say_more(c, ". Change one of the namespaceSelectors.");
-	return true;
+	if (!objectives)
+		return decide_no_memory(err);
+	for (size_t i = 0; i < n; i++)
+		objectives[i] = told_objective(p, &p->view->objectives[i]);
+	p->plan.status.objectives = objectives;
+	p->plan.status.n_objectives = n;
+	return 0;
 }
-
-static bool accepted(struct planning *p, struct condition *c)
-{
-	condition_say(c, CONDITION_TRUE, QUOTA_REASON_ACCEPTED,
-		      "The TenantQoS governs all namespaces that it selects.");
-	if (p->view->n_namespaces == 0)
-		condition_say_more(c, " There are none at present.");
-	return true;
-}
-
-/* --- Ready */
-
-static bool ready_not_accepted(struct planning *p, struct condition *c)
-{
-	bool has_nothing = p->view->n_namespaces == 0 && p->view->elsewhere.n > 0;
-
-	if (p->in_force && !has_nothing)
-		return false;
-	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_NOT_ACCEPTED,
-			     "The spec is not in force: see condition Accepted.");
-}
-
-static bool ready_to_be_written(struct planning *p, struct condition *c)
-{
-	for (int i = 0; i < TENANT_BINDING_COUNT; i++) {
-		const struct tenant_binding_plan *binding = &p->plan.bindings[i];
-
-		if (binding->write || binding->remove)
-			return condition_say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
-					     "ValidatingAdmissionPolicyBinding %.*s is about to be "
-					     "%s.",
-					     STR_ARGS(binding->name),
-					     binding->write ? "written" : "deleted");
-	}
-	return false;
-}
-
-static bool ready_not_enforced(struct planning *p, struct condition *c)
-{
-	const struct tenant_some *unenforced = &p->view->unenforced;
-
-	if (unenforced->n <= 0)
-		return false;
-	condition_say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
-		      "In %" PRId64 " of %zu namespaces the API server does not enforce yet what "
-		      "the tenant gives them",
-		      unenforced->n, p->view->n_namespaces);
-	if (!str_empty(unenforced->namespace))
-		condition_say_more(c, ", %.*s among them", STR_ARGS(unenforced->namespace));
-	condition_say_more(c, ".");
-	return true;
-}
-
-static bool ready(struct planning *p, struct condition *c)
-{
-	size_t n = p->view->n_namespaces;
-
-	if (n == 0)
-		return condition_say(c, CONDITION_TRUE, QUOTA_REASON_ENFORCED,
-				     "It has no namespaces yet.");
-	if (n == 1)
-		return condition_say(c, CONDITION_TRUE, QUOTA_REASON_ENFORCED,
-				     "The API server enforces in its one namespace what the "
-				     "tenant gives it.");
-	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_ENFORCED,
-			     "The API server enforces in all %zu namespaces what the tenant gives "
-			     "them.",
-			     n);
-}
-
-/* --- Exceeded */
-
-#define UNTIL "nobody is given more until it falls."
-
-static bool exceeded_not_measured(struct planning *p, struct condition *c)
-{
-	if (p->in_force)
-		return false;
-	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
-			     "The spec is not in force: nothing is measured against it.");
-}
-
-static bool exceeded_memory(struct planning *p, struct condition *c)
-{
-	const struct tenant_status *status = &p->plan.status;
-
-	if (status->ceiling == AMOUNT_NONE || status->used <= status->ceiling)
-		return false;
-	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT,
-			     "%s of GPU memory are held where the ceiling is %s: " UNTIL,
-			     amount_text(status->used).text, amount_text(status->ceiling).text);
-}
-
-static bool exceeded_gpus(struct planning *p, struct condition *c)
-{
-	const struct tenant_status *status = &p->plan.status;
-
-	if (status->ceiling_gpus == AMOUNT_NONE || status->used_gpus <= status->ceiling_gpus)
-		return false;
-	return condition_say(
-		c, CONDITION_TRUE, QUOTA_REASON_OVER_LIMIT,
-		"%" PRId64 " whole GPU%s held where the ceiling is %" PRId64 ": " UNTIL,
-		status->used_gpus, status->used_gpus == 1 ? " is" : "s are", status->ceiling_gpus);
-}
-
-static bool exceeded_unknown(struct planning *p, struct condition *c)
-{
-	const struct tenant_some *unpriced = &p->view->unpriced;
-
-	if (unpriced->n <= 0)
-		return false;
-	condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_UNKNOWN_MEMORY,
-		      "Nothing tells the memory of devices in use in %" PRId64 " of the namespaces",
-		      unpriced->n);
-	if (!str_empty(unpriced->namespace))
-		condition_say_more(c, ", %.*s among them", STR_ARGS(unpriced->namespace));
-	condition_say_more(c, ": they keep what they hold and have lent, and see whether their "
-			      "nodes are there.");
-	return true;
-}
-
-static bool exceeded_not(struct planning *p, struct condition *c)
-{
-	const struct tenant_status *status = &p->plan.status;
-	bool bounded = status->ceiling != AMOUNT_NONE || status->ceiling_gpus != AMOUNT_NONE;
-
-	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_WITHIN_LIMIT,
-			     bounded ? "What the namespaces hold is within the ceiling."
-				     : "The tenant as a whole has no ceiling.");
-}
-
-/* --- TopologyMismatch */
-
-static bool topology_not_measured(struct planning *p, struct condition *c)
-{
-	if (p->in_force)
-		return false;
-	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
-			     "The spec is not in force: nothing is measured against it.");
-}
-
-static void say_spans(const struct topology_count *required, uint32_t spans, struct condition *c)
-{
-	const char *before = " (";
-
-	condition_say(c, CONDITION_TRUE, QUOTA_REASON_SPANS_DOMAINS,
-		      "The cards of %u of %u pods do not lie within the scope that is required",
-		      spans, required->pods);
-	for (int i = 0; i < LAYOUT_SCOPE_COUNT; i++) {
-		if (required->spans[i] == 0)
-			continue;
-		condition_say_more(c, "%s%s: %u", before, layout_scope_text((enum layout_scope)i),
-				   required->spans[i]);
-		before = ", ";
-	}
-	condition_say_more(c, ")");
-	if (required->apart > 0)
-		condition_say_more(c, ", the CPUs of %u are on another NUMA node than their cards",
-				   required->apart);
-}
-
-static bool topology_mismatched(struct planning *p, struct condition *c)
-{
-	const struct topology_count *required = &p->view->topology.of[TOPOLOGY_REQUIRED];
-	uint32_t spans = topology_count_spans(required);
-
-	if (spans + required->apart == 0)
-		return false;
-	if (spans > 0)
-		say_spans(required, spans, c);
-	else
-		condition_say(c, CONDITION_TRUE, QUOTA_REASON_CPUS_APART,
-			      "The CPUs of %u of %u pods are on another NUMA node than their cards",
-			      required->apart, required->pods);
-	condition_say_more(c, ", %.*s/%.*s among them.", STR_ARGS(p->view->mismatch_namespace),
-			   STR_ARGS(p->view->mismatch_pod));
-	return true;
-}
-
-static bool topology_unknown(struct planning *p, struct condition *c)
-{
-	const struct topology_count *required = &p->view->topology.of[TOPOLOGY_REQUIRED];
-
-	if (required->unknown == 0)
-		return false;
-	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_DEVICES_UNKNOWN,
-			     "Of %u of %u pods nothing tells which cards they have, or how these "
-			     "are wired.",
-			     required->unknown, required->pods);
-}
-
-static bool topology_not_asked(struct planning *p, struct condition *c)
-{
-	const struct topology_counts *counts = &p->view->topology;
-	const struct topology_spec *spec = &p->view->facts->spec.topology;
-
-	if (counts->of[TOPOLOGY_REQUIRED].pods + counts->of[TOPOLOGY_PREFERRED].pods > 0)
-		return false;
-	if (spec->policy == TOPOLOGY_NONE)
-		return condition_say(c, CONDITION_FALSE, QUOTA_REASON_NOT_ASKED,
-				     "Nothing is asked of where the cards of its pods lie.");
-	if (spec->on_mismatch == MISMATCH_IGNORE)
-		return condition_say(c, CONDITION_FALSE, QUOTA_REASON_NOT_ASKED,
-				     "onMismatch is Ignore: nobody looks.");
-	return false;
-}
-
-static bool topology_as_asked(struct planning *p, struct condition *c)
-{
-	const struct topology_counts *counts = &p->view->topology;
-	const struct topology_count *preferred = &counts->of[TOPOLOGY_PREFERRED];
-	uint32_t required = counts->of[TOPOLOGY_REQUIRED].pods;
-	uint32_t other = counts->of[TOPOLOGY_REQUIRED].other + preferred->other;
-
-	if (required + preferred->pods == 0)
-		return condition_say(c, CONDITION_FALSE, QUOTA_REASON_AS_ASKED,
-				     "No pod of it has cards at present.");
-	condition_say(c, CONDITION_FALSE, QUOTA_REASON_AS_ASKED,
-		      "Cards lie as is required in all of %u pods.", required);
-	if (preferred->pods > 0)
-		condition_say_more(
-			c,
-			" Of %u that only prefer it, %u do not lie so, and of %u it is not known.",
-			preferred->pods, topology_count_mismatches(preferred), preferred->unknown);
-	if (other > 0)
-		condition_say_more(c, " Pods with other cards than were chosen: %u.", other);
-	return true;
-}
-
-/* --- all of them */
-
-static const struct check {
-	enum tenant_condition condition;
-	bool (*applies)(struct planning *p, struct condition *c); /* fills @c where it does */
-} checks[] = {
-	{TENANT_ACCEPTED, accepted_terminating},  {TENANT_ACCEPTED, accepted_invalid},
-	{TENANT_ACCEPTED, accepted_elsewhere},    {TENANT_ACCEPTED, accepted},
-	{TENANT_READY, ready_not_accepted},       {TENANT_READY, ready_to_be_written},
-	{TENANT_READY, ready_not_enforced},       {TENANT_READY, ready},
-	{TENANT_EXCEEDED, exceeded_not_measured}, {TENANT_EXCEEDED, exceeded_memory},
-	{TENANT_EXCEEDED, exceeded_gpus},         {TENANT_EXCEEDED, exceeded_unknown},
-	{TENANT_EXCEEDED, exceeded_not},          {TENANT_TOPOLOGY, topology_not_measured},
-	{TENANT_TOPOLOGY, topology_mismatched},   {TENANT_TOPOLOGY, topology_unknown},
-	{TENANT_TOPOLOGY, topology_not_asked},    {TENANT_TOPOLOGY, topology_as_asked},
-};
 
 static const struct tenant_status *seen_status(const struct planning *p)
 {
 	return p->view->facts->has_status ? &p->view->facts->status : NULL;
-}
-
-/* A transition is a change of the condition's status, not of its reason. */
-static int64_t since(const struct planning *p, enum tenant_condition which,
-		     enum condition_status status)
-{
-	const struct tenant_status *seen = seen_status(p);
-
-	if (seen && seen->conditions[which].status == status &&
-	    seen->conditions[which].since_us > 0)
-		return seen->conditions[which].since_us;
-	return p->view->now_real_us - p->view->now_real_us % USEC_PER_SEC;
-}
-
-static void set_conditions(struct planning *p)
-{
-	bool filled[TENANT_CONDITION_COUNT] = {false};
-
-	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
-		enum tenant_condition which = checks[i].condition;
-		struct condition *c = &p->plan.status.conditions[which];
-
-		if (filled[which] || !checks[i].applies(p, c))
-			continue;
-		filled[which] = true;
-		c->since_us = since(p, which, c->status);
-	}
 }
 
 /* --- whether to write it */
@@ -458,10 +182,33 @@ static bool same_names(const struct tenant_status *a, const struct tenant_status
 	return true;
 }
 
-/* Their messages carry amounts in use, and counts of pods. */
+static bool same_states(const struct tenant_status *a, const struct tenant_status *b)
+{
+	if (a->n_objectives != b->n_objectives)
+		return false;
+	for (size_t i = 0; i < a->n_objectives; i++) {
+		const struct objective_status *left = &a->objectives[i], *right = &b->objectives[i];
+
+		if (!str_equal(left->name, right->name) || left->state != right->state ||
+		    left->reason != right->reason)
+			return false;
+	}
+	return true;
+}
+
+static bool same_values(const struct tenant_status *a, const struct tenant_status *b)
+{
+	for (size_t i = 0; i < a->n_objectives; i++)
+		if (a->objectives[i].value != b->objectives[i].value)
+			return false;
+	return true;
+}
+
+/* Their messages carry amounts in use, counts of pods, and values. */
 static bool tells_amounts(int condition)
 {
-	return condition == TENANT_EXCEEDED || condition == TENANT_TOPOLOGY;
+	return condition == TENANT_EXCEEDED || condition == TENANT_TOPOLOGY ||
+	       condition == TENANT_OBJECTIVES;
 }
 
 static bool same_verdicts(const struct tenant_status *a, const struct tenant_status *b)
@@ -481,7 +228,8 @@ static bool same_but_use(const struct tenant_status *a, const struct tenant_stat
 {
 	return a->observed_generation == b->observed_generation && a->ceiling == b->ceiling &&
 	       a->ceiling_gpus == b->ceiling_gpus && a->granted == b->granted &&
-	       a->granted_gpus == b->granted_gpus && same_names(a, b) && same_verdicts(a, b);
+	       a->granted_gpus == b->granted_gpus && same_names(a, b) && same_states(a, b) &&
+	       same_verdicts(a, b);
 }
 
 /* Whether the server would show the same: everything but transition times. */
@@ -491,7 +239,7 @@ static bool same_status(const struct tenant_status *a, const struct tenant_statu
 		if (strcmp(a->conditions[i].message, b->conditions[i].message) != 0)
 			return false;
 	return same_but_use(a, b) && a->used == b->used && a->used_gpus == b->used_gpus &&
-	       a->lent == b->lent;
+	       a->lent == b->lent && same_values(a, b);
 }
 
 int tenant_plan_decide(const struct tenant_plan_view *view, struct arena *arena,
@@ -501,10 +249,11 @@ int tenant_plan_decide(const struct tenant_plan_view *view, struct arena *arena,
 	const struct tenant_status *seen = seen_status(&p);
 
 	p.in_force = is_in_force(view->facts);
-	if (decide_bindings(&p, err) < 0 || list_namespaces(&p, err) < 0)
+	if (decide_bindings(&p, err) < 0 || list_namespaces(&p, err) < 0 ||
+	    list_objectives(&p, err) < 0)
 		return -1;
 	set_amounts(&p);
-	set_conditions(&p);
+	tenant_set_conditions(&p);
 	p.plan.write_status = !seen || !same_status(seen, &p.plan.status);
 	p.plan.status_urgent = !seen || !same_but_use(seen, &p.plan.status);
 	*ret_plan = p.plan;

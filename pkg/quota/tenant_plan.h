@@ -33,6 +33,10 @@ struct tenant_plan_view {
 	struct topology_counts topology; /* of the cards that its pods have */
 	struct str mismatch_namespace; /* of a pod that does not lie as is required; empty: none */
 	struct str mismatch_pod;
+	/* What is known of its objectives, in the order of the spec; values rounded. */
+	const struct objective_status *objectives;
+	size_t n_objectives;
+	bool keep_values; /* their values alone are no reason to write the status now */
 	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* as seen; NULL: not there */
 	int64_t now_real_us;
 };

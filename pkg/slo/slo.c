@@ -238,7 +238,7 @@ static bool tell(struct slo_state *state, enum objective_state told, enum object
 	struct slo_verdict *verdict = &state->verdict;
 	bool changed = verdict->state != told || verdict->reason != reason;
 
-	if (verdict->state != told)
+	if (verdict->state != told || verdict->since_us == 0)
 		verdict->since_us = real_us;
 	verdict->state = told;
 	verdict->reason = reason;
@@ -266,11 +266,10 @@ static void break_row(struct slo_state *state)
 	state->bad_since_us = state->well_since_us = -1;
 }
 
-void slo_init(struct slo_state *state, int64_t real_us)
+void slo_init(struct slo_state *state)
 {
-	*state = (struct slo_state){.verdict = {.reason = OBJECTIVE_REASON_RESTARTED,
-						.value = OBJECTIVE_NO_VALUE,
-						.since_us = real_us}};
+	*state = (struct slo_state){
+		.verdict = {.reason = OBJECTIVE_REASON_RESTARTED, .value = OBJECTIVE_NO_VALUE}};
 	break_row(state);
 }
 

@@ -77,7 +77,7 @@ struct slo_verdict {
 	enum objective_state state;
 	enum objective_reason reason;
 	int64_t value;     /* millionths, of the last good reading; OBJECTIVE_NO_VALUE: Unknown */
-	int64_t since_us;  /* real: when the state began */
+	int64_t since_us;  /* real: when the state began; 0: before the first reading */
 	int64_t seen_us;   /* monotonic: of the last good reading; 0: none yet */
 	uint64_t worst;    /* the pod whose value it is; 0: not one pod's, or Unknown */
 	uint32_t n_points; /* of the last good reading */
@@ -105,7 +105,7 @@ struct slo_state {
 };
 
 /* Nothing is known yet: Unknown, Restarted. */
-void slo_init(struct slo_state *state, int64_t real_us);
+void slo_init(struct slo_state *state);
 
 /* What became of one reading: the value that counts, or why there is none. */
 struct slo_sample {

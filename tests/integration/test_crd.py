@@ -257,8 +257,8 @@ OURS = "labels of gpuqos.io/ follow from the selection and cannot select"
     (LEAST | {"priorityClasses": [f"class-{i}" for i in range(33)]}, "spec.priorityClasses",
      "must have at most 32 items"),
     *[(LEAST | {"delegated": [field]}, "spec.delegated",
-       "only qosClass, priorityClasses and topology can be delegated; all other fields "
-       "stay with the platform admin")
+       "only qosClass, priorityClasses, topology, objectives and pendingSeconds can be delegated; "
+       "all other fields stay with the platform admin")
       for field in ("tier", "ceiling", "namespaceSelector", "delegated", "")],
 ])
 def test_refuses_tenants_in_plain_words(cluster, spec, field, message):

@@ -92,7 +92,7 @@ static void test_noise_does_not_make_it_flap(void **state)
 		int begun[OBJECTIVE_STATE_COUNT] = {0};
 		struct slo_state slo;
 
-		slo_init(&slo, REAL);
+		slo_init(&slo);
 		for (int i = 0; i < STEPS; i++) {
 			enum objective_state before = slo.verdict.state;
 
@@ -124,7 +124,7 @@ static void test_unknown_is_never_bad(void **state)
 		struct slo_state slo;
 		int good = 0, bad = 0;
 
-		slo_init(&slo, REAL);
+		slo_init(&slo);
 		for (int i = 0; i < STEPS; i++) {
 			double value = with_faults(&run);
 			enum objective_state held = slo.held;
@@ -154,8 +154,8 @@ static void test_worse_values_never_give_a_better_verdict(void **state)
 		double sign = run.spec.direction == OBJECTIVE_BELOW ? 1 : -1;
 		struct slo_state better, worse;
 
-		slo_init(&better, REAL);
-		slo_init(&worse, REAL);
+		slo_init(&better);
+		slo_init(&worse);
 		for (int i = 0; i < STEPS; i++) {
 			double value = noise(&run);
 			double more = value * (double)random_below(&run.random, 20) / 100;
@@ -182,7 +182,7 @@ static void test_risk_comes_before_each_violation(void **state)
 		struct slo_state slo;
 
 		run.spec.for_us = run.moment.interval_us * between(&run.random, 5, 40);
-		slo_init(&slo, REAL);
+		slo_init(&slo);
 		for (int i = 0; i < 150; i++) {
 			step(&run);
 			take(&run, &slo, threshold * well);
@@ -210,7 +210,7 @@ static void test_the_same_input_gives_the_same_verdicts(void **state)
 		for (int k = 0; k < 2; k++) {
 			struct run run = run_of(seed);
 
-			slo_init(&states[k], REAL);
+			slo_init(&states[k]);
 			for (int i = 0; i < STEPS; i++) {
 				step(&run);
 				take(&run, &states[k], with_faults(&run));

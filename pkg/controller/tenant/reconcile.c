@@ -111,10 +111,9 @@ static void remove_bindings(struct turn *turn)
 static void record_changes(const struct turn *turn)
 {
 	static const enum condition_status bad[TENANT_CONDITION_COUNT] = {
-		[TENANT_READY] = CONDITION_FALSE,
-		[TENANT_ACCEPTED] = CONDITION_FALSE,
-		[TENANT_EXCEEDED] = CONDITION_TRUE,
-		[TENANT_TOPOLOGY] = CONDITION_TRUE,
+		[TENANT_READY] = CONDITION_FALSE,      [TENANT_ACCEPTED] = CONDITION_FALSE,
+		[TENANT_EXCEEDED] = CONDITION_TRUE,    [TENANT_TOPOLOGY] = CONDITION_TRUE,
+		[TENANT_OBJECTIVES] = CONDITION_FALSE,
 	};
 	const struct tenant_facts *tenant = &turn->lookup.facts;
 
@@ -167,6 +166,32 @@ static struct tenant_some some_of(const struct tenant_example *example)
 	return (struct tenant_some){(int64_t)example->n, example->namespace};
 }
 
+static struct objective_status status_of(const struct cluster_objective *objective)
+{
+	const struct slo_verdict *verdict = objective->verdict;
+
+	return (struct objective_status){objective->spec->name, verdict->state, verdict->reason,
+					 objective_round(verdict->value), verdict->since_us};
+}
+
+static int view_objectives(struct turn *turn, struct tenant_plan_view *view, struct error *err)
+{
+	size_t n = turn->lookup.n_objectives;
+	struct objective_status *objectives =
+		arena_alloc(&turn->reconciler->arena, n * sizeof(*objectives));
+
+	if (!objectives)
+		return error_set(err, ERROR_LIMIT, "more objectives than can be looked at");
+	for (size_t i = 0; i < n; i++)
+		objectives[i] = status_of(&turn->lookup.objectives[i]);
+	view->objectives = objectives;
+	view->n_objectives = n;
+	view->keep_values =
+		turn->now_us - *moments_of(&turn->reconciler->status_written, turn->handle) <
+		CLUSTER_VALUE_US;
+	return 0;
+}
+
 static int decide_plan(struct turn *turn, struct error *err)
 {
 	struct arena *arena = &turn->reconciler->arena;
@@ -194,6 +219,8 @@ static int decide_plan(struct turn *turn, struct error *err)
 		names[i] = lookup->view.members[i].name;
 	for (size_t i = 0; i < TENANT_BINDING_COUNT; i++)
 		view.bindings[i] = lookup->bindings[i];
+	if (view_objectives(turn, &view, err) < 0)
+		return -1;
 	return tenant_plan_decide(&view, arena, &turn->plan, err);
 }
 

@@ -19,7 +19,13 @@
 static void a_status_has_all_amounts_and_conditions(void **state)
 {
 	const struct str namespaces[] = {STR("a"), STR("b")};
+	const struct objective_status objectives[] = {
+		{STR("ttft"), OBJECTIVE_MET, OBJECTIVE_REASON_WITHIN, 213000, 1767323045000000},
+		{STR("queue"), OBJECTIVE_UNKNOWN, OBJECTIVE_REASON_ABSENT, OBJECTIVE_NO_VALUE, 0},
+	};
 	struct tenant_status status = {
+		.objectives = objectives,
+		.n_objectives = ARRAY_SIZE(objectives),
 		.observed_generation = 3,
 		.ceiling = 640 * GIB,
 		.ceiling_gpus = 8,
@@ -42,8 +48,11 @@ static void a_status_has_all_amounts_and_conditions(void **state)
 		"{'apiVersion':'gpuqos.io/v1alpha1','kind':'TenantQoS','metadata':{'name':'t',"
 		"'uid':'u'},'status':{'observedGeneration':3,'namespaces':['a','b'],"
 		"'namespaceCount':2,'ceiling':{'gpuMemory':'640Gi','gpus':8},'granted':'480Gi',"
-		"'grantedGPUs':6,'used':'81559Mi','usedGPUs':1,'lent':'0','conditions':[" CONDITION("Ready") "," CONDITION(
-			"Accepted") "," CONDITION("Exceeded") "," CONDITION("TopologyMismatch") "]}}");
+		"'grantedGPUs':6,'used':'81559Mi','usedGPUs':1,'lent':'0','objectives':[{'name':"
+		"'ttft','value':'0.213','state':'Met','reason':'WithinThreshold','since':"
+		"'2026-01-02T03:04:05Z'},{'name':'queue','state':'Unknown','reason':'Absent'}],"
+		"'objectivesSummary':'1 Met, 1 Unknown','conditions':[" CONDITION("Ready") "," CONDITION("Accepted") "," CONDITION(
+			"Exceeded") "," CONDITION("TopologyMismatch") "," CONDITION("Objectives") "]}}");
 }
 
 static void a_status_without_ceiling_leaves_it_out(void **state)

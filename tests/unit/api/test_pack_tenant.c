@@ -146,6 +146,44 @@ static void a_topology_is_read_with_its_defaults(void **state)
 	assert_topology(&facts, TOPOLOGY_NONE, LAYOUT_PCIE_SWITCH, MISMATCH_IGNORE);
 }
 
+static void objectives_are_read_with_their_defaults(void **state)
+{
+#define OBJECTIVE(members) SELECTOR ",'tier':'Training','objectives':[{" members "}]"
+	struct fixture f CLEANUP(fixture_clear);
+	struct tenant_facts facts;
+	const struct objective_spec *objective;
+
+	(void)state;
+	fixture_init(&f);
+	sample_tenant(&f,
+		      "'spec':{" OBJECTIVE("'name':'ttft','preset':'vllm-time-to-first-token',"
+					   "'threshold':'200m'") ",'pendingSeconds':60}",
+		      &facts);
+	assert_null(facts.invalid);
+	assert_int_equal(facts.spec.pending_us, 60000000);
+	assert_int_equal(facts.spec.n_objectives, 1);
+	objective = facts.spec.objectives;
+	assert_true(str_equal(objective->name, STR("ttft")));
+	assert_int_equal(objective->preset, PRESET_VLLM_FIRST_TOKEN);
+	assert_int_equal(objective->percentile, 95);
+	assert_int_equal(objective->threshold, 200000);
+	assert_int_equal(objective->direction, OBJECTIVE_BELOW);
+	assert_int_equal(objective->for_us, 60000000);
+	sample_tenant(&f,
+		      "'spec':{" OBJECTIVE("'name':'rate','query':'up','threshold':2.5,"
+					   "'direction':'Above','for':'5m'") "}",
+		      &facts);
+	assert_null(facts.invalid);
+	assert_int_equal(facts.spec.pending_us, AMOUNT_NONE);
+	objective = facts.spec.objectives;
+	assert_int_equal(objective->preset, PRESET_NONE);
+	assert_int_equal(objective->percentile, 0);
+	assert_true(str_equal(objective->query, STR("up")));
+	assert_int_equal(objective->threshold, 2500000);
+	assert_int_equal(objective->direction, OBJECTIVE_ABOVE);
+	assert_int_equal(objective->for_us, 300000000);
+}
+
 #define EXPRESSION(expression) \
 	"'namespaceSelector':{'matchExpressions':[" expression "]},'tier':'Training'"
 #define NO_GOOD_EXPRESSION                                                                  \
@@ -195,6 +233,31 @@ static const struct {
 	{SELECTOR ",'tier':'Training','topology':{'policy':'None','onMismatch':'Evict'}",
 	 "spec.topology.onMismatch Evict is not known to this version; it may be Ignore, Alert or "
 	 "Migrate"},
+	{OBJECTIVE("'name':'','query':'up','threshold':'1'"),
+	 "spec.objectives has a name of 0 characters; it has 1 to 63"},
+	{OBJECTIVE("'name':'a','threshold':'1'"),
+	 "spec.objectives: a needs preset or query, one of the two"},
+	{OBJECTIVE("'name':'a','preset':'tgi-queue-time','query':'up','threshold':'1'"),
+	 "spec.objectives: a needs preset or query, one of the two"},
+	{OBJECTIVE("'name':'a','query':'up','percentile':95,'threshold':'1'"),
+	 "spec.objectives: a has a percentile, and is no preset that has percentiles"},
+	{OBJECTIVE("'name':'a','preset':'triton-queue-time','percentile':95,'threshold':'1'"),
+	 "spec.objectives: a has a percentile, and is no preset that has percentiles"},
+	{OBJECTIVE("'name':'a','preset':'tgi-queue-time','percentile':42,'threshold':'1'"),
+	 "spec.objectives: the percentile of a must be 50, 90, 95 or 99"},
+	{OBJECTIVE("'name':'a','query':'up','threshold':'0'"),
+	 "spec.objectives: the threshold \"0\" of a must be a number above 0, such as 200m or 0.2"},
+	{OBJECTIVE("'name':'a','query':'up'"),
+	 "spec.objectives: the threshold \"\" of a must be a number above 0, such as 200m or 0.2"},
+	{OBJECTIVE("'name':'a','query':'up','threshold':'1','direction':'Near'"),
+	 "spec.objectives.direction Near is not known to this version; it may be Below or Above"},
+	{OBJECTIVE("'name':'a','query':'up','threshold':'1','for':'2h'"),
+	 "spec.objectives: for \"2h\" of a must be between 5s and 1h, such as 30s or 5m"},
+	{OBJECTIVE("'name':'a','query':'up','threshold':'1'},{'name':'a','query':'down',"
+		   "'threshold':'1'"),
+	 "spec.objectives has a twice"},
+	{SELECTOR ",'tier':'Training','pendingSeconds':0",
+	 "spec.pendingSeconds must be between 1 and 86400"},
 };
 
 static void an_unusable_spec_says_why(void **state)
@@ -388,6 +451,7 @@ int main(void)
 		cmocka_unit_test(a_recorded_status_is_read_back),
 		cmocka_unit_test(what_is_left_out_is_no_limit),
 		cmocka_unit_test(a_topology_is_read_with_its_defaults),
+		cmocka_unit_test(objectives_are_read_with_their_defaults),
 		cmocka_unit_test(an_unusable_spec_says_why),
 		cmocka_unit_test(what_is_too_large_says_so),
 		cmocka_unit_test(unreadable_status_counts_as_none),

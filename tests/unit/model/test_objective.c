@@ -47,7 +47,7 @@ static void specs_are_equal_in_every_field(void **state)
 		other[i] = spec;
 	other[0].name = STR("b");
 	other[1].preset = PRESET_TGI_REQUEST;
-	other[2].quantile = 50;
+	other[2].percentile = 50;
 	other[3].query = STR("up");
 	other[4].threshold = 2;
 	other[5].direction = OBJECTIVE_ABOVE;

@@ -19,7 +19,7 @@
 /* A latency below 200 ms, looked at each 5 s, for a minute. */
 static const struct objective_spec spec = {
 	.preset = PRESET_VLLM_FIRST_TOKEN,
-	.quantile = 95,
+	.percentile = 95,
 	.threshold = 200000,
 	.direction = OBJECTIVE_BELOW,
 	.for_us = 60 * SEC,
@@ -167,7 +167,7 @@ static struct world world(void)
 {
 	struct world w = {.moment = {1000 * SEC, REAL, INTERVAL}};
 
-	slo_init(&w.state, REAL);
+	slo_init(&w.state);
 	return w;
 }
 
