@@ -171,6 +171,10 @@ def labelled(key, value="x"):
     *[LEAST | {"topology": {"policy": policy}} for policy in ("Required", "Preferred", "None")],
     *[LEAST | {"topology": {"policy": "Required", "scope": scope, "onMismatch": mismatch}}
       for scope, mismatch in (("NUMA", "Ignore"), ("PCIeSwitch", "Alert"), ("NVLink", "Migrate"))],
+    LEAST | {"objectives": [{"name": "a", "preset": "tgi-queue-time", "threshold": "200m"},
+                            {"name": "b", "preset": "sglang-queue-time", "percentile": 99, "threshold": 0.5},
+                            {"name": "c", "query": "up", "threshold": 1, "direction": "Above", "for": "5m"}],
+             "pendingSeconds": 60, "delegated": ["objectives", "pendingSeconds"]},
     picks(key="kubernetes.io/metadata.name", operator="In", values=["a", "b", ""]),
     picks(key="team", operator="NotIn", values=["a"]),
     picks(key="team", operator="Exists"),
@@ -256,6 +260,20 @@ OURS = "labels of gpuqos.io/ follow from the selection and cannot select"
     (LEAST | {"priorityClasses": ["a", "a"]}, "spec.priorityClasses[1]", "Duplicate value"),
     (LEAST | {"priorityClasses": [f"class-{i}" for i in range(33)]}, "spec.priorityClasses",
      "must have at most 32 items"),
+    (LEAST | {"objectives": [{"name": "a", "threshold": 1}]}, "spec.objectives[0]",
+     "objective a needs preset or query, one of the two"),
+    (LEAST | {"objectives": [{"name": "a", "threshold": 1, "preset": "tgi-queue-time", "query": "up"}]},
+     "spec.objectives[0]", "objective a needs preset or query, one of the two"),
+    (LEAST | {"objectives": [{"name": "a", "threshold": 1, "query": "up", "percentile": 50}]},
+     "spec.objectives[0].percentile", "percentile goes with a preset"),
+    (LEAST | {"objectives": [{"name": "a", "threshold": 1, "preset": "triton-queue-time", "percentile": 50}]},
+     "spec.objectives[0].percentile", "triton-queue-time is a mean and has no percentiles"),
+    *[(LEAST | {"objectives": [{"name": "a", "threshold": text, "query": "up"}]}, "spec.objectives[0].threshold",
+       "threshold must be a number above 0, such as 200m or 0.2") for text in ("0", "-1", "fast", "2T")],
+    (LEAST | {"objectives": [{"name": "a", "threshold": "1Ki", "query": "up"}]}, "spec.objectives[0].threshold",
+     "threshold takes no binary suffix"),
+    *[(LEAST | {"objectives": [{"name": "a", "threshold": 1, "query": "up", "for": text}]},
+       "spec.objectives[0]", "for must be between 5s and 1h") for text in ("4s", "2h")],
     *[(LEAST | {"delegated": [field]}, "spec.delegated",
        "only qosClass, priorityClasses, topology, objectives and pendingSeconds can be delegated; "
        "all other fields stay with the platform admin")
@@ -328,16 +346,19 @@ def test_fills_in_defaults_and_shows_columns_of_tenants(cluster):
                  "lastTransitionTime": "2026-01-02T03:04:05Z"}
     status = {"granted": "480Gi", "used": "81559Mi", "usedGPUs": 1, "lent": "0", "namespaceCount": 2,
               "namespaces": ["a", "b"], "ceiling": {"gpuMemory": "640Gi"}, "evictionCount": 3,
+              "objectives": [{"name": "ttft", "value": "0.213", "state": "Met", "reason": "WithinThreshold",
+                              "since": "2026-01-02T03:04:05Z"}], "objectivesSummary": "1 Met",
               "conditions": [condition | {"type": "Ready"}, condition | {"type": "Accepted"},
                              condition | {"type": "Exceeded", "status": "False"}]}
     cluster.api("PATCH", f"{TENANTS}/seen/status", {"status": status}).ok()
     head, row = cluster.kubectl("get", "tqos", "seen").splitlines()
     assert head.split() == ["NAME", "TIER", "CEILING", "GRANTED", "USED", "LENT", "NAMESPACES", "EVICTIONS",
-                            "READY", "AGE"]
-    assert row.split()[:-1] == ["seen", "Training", "640Gi", "480Gi", "81559Mi", "0", "2", "3", "True"]
+                            "OBJECTIVES", "READY", "AGE"]
+    assert row.split()[:-1] == ["seen", "Training", "640Gi", "480Gi", "81559Mi", "0", "2", "3", "1", "Met",
+                                "True"]
     head, row = cluster.kubectl("get", "tqos", "seen", "-o", "wide").splitlines()
-    assert head.split()[8:] == ["GPUS", "ACCEPTED", "EXCEEDED", "READY", "AGE"]
-    assert row.split()[8:-1] == ["1", "True", "False", "True"]
+    assert head.split()[8:] == ["GPUS", "ACCEPTED", "EXCEEDED", "OBJECTIVES", "READY", "AGE"]
+    assert row.split()[8:-1] == ["1", "True", "False", "1", "Met", "True"]
     assert "seen" in cluster.kubectl("get", "gpuqos")
 
 
