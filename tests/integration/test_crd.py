@@ -172,7 +172,7 @@ def labelled(key, value="x"):
     *[LEAST | {"topology": {"policy": "Required", "scope": scope, "onMismatch": mismatch}}
       for scope, mismatch in (("NUMA", "Ignore"), ("PCIeSwitch", "Alert"), ("NVLink", "Migrate"))],
     LEAST | {"objectives": [{"name": "a", "preset": "tgi-queue-time", "threshold": "200m"},
-                            {"name": "b", "preset": "sglang-queue-time", "percentile": 99, "threshold": 0.5},
+                            {"name": "b", "preset": "sglang-queue-time", "percentile": 99, "threshold": "0.5"},
                             {"name": "c", "query": "up", "threshold": 1, "direction": "Above", "for": "5m"}],
              "pendingSeconds": 60, "delegated": ["objectives", "pendingSeconds"]},
     picks(key="kubernetes.io/metadata.name", operator="In", values=["a", "b", ""]),
