@@ -10,9 +10,7 @@
 #include "model/receipt.h"
 #include "model/topology.h"
 
-/*
- * A TenantQoS in our units: several namespaces under one ceiling. Everything borrowed from whoever
- * holds it.
+/* A TenantQoS in our units: several namespaces under one ceiling. All is borrowed from its holder.
  */
 
 /* name, text in spec.tier. In rising order: only lower tiers give way to higher ones. */
@@ -80,7 +78,7 @@ struct tenant_status {
 	int64_t n_namespaces;            /* all of them */
 	const struct str *namespaces;    /* sorted; at most LIMIT_STATUS_NAMESPACES */
 	size_t n_namespaces_listed;
-	const struct objective_status *objectives; /* as in the spec, at most LIMIT_OBJECTIVES */
+	const struct objective_status *objectives; /* as in the spec */
 	size_t n_objectives;
 	struct condition conditions[TENANT_CONDITION_COUNT];
 	/* status.evictions, which is written and read on its own: there whether or not the rest can
