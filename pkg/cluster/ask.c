@@ -6,6 +6,7 @@
 #include "cluster/part.h"
 #include "cluster/placement.h"
 #include "cluster/tenants.h"
+#include "cluster/trial.h"
 #include "quota/charge.h"
 
 /* --- asks */
@@ -44,6 +45,8 @@ void cluster_ask_of(const struct cluster *cluster, const struct pod_facts *facts
 	ret_ask->alignment = facts->alignment;
 	ret_ask->stranger = STR_NONE;
 	ret_ask->n = 0;
+	ret_ask->trial = NULL;
+	ret_ask->past_holds = false;
 	for (size_t i = 0; i < n; i++) {
 		if (find_cell(cluster, &rows[i], &ret_ask->cells[ret_ask->n]))
 			ret_ask->n++;
@@ -64,6 +67,8 @@ void cluster_ask_of_pod(const struct cluster *cluster, uint32_t pod, struct clus
 	ret_ask->alignment = record->alignment;
 	ret_ask->stranger = STR_NONE;
 	ret_ask->n = 0;
+	ret_ask->trial = NULL;
+	ret_ask->past_holds = false;
 	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next)
 		ret_ask->cells[ret_ask->n++] = *vectors_cell(&cluster->vectors, cell);
 }
@@ -163,23 +168,24 @@ static bool view_held(const struct cluster *cluster, const struct cluster_ask *a
 {
 	const struct sums *sums = &namespace_at(cluster, ask->namespace)->sums;
 	struct bind_row *rows = arena_alloc(arena, (cluster->n_prices + 1) * sizeof(*rows));
+	wide_sum unpriced = sums->unpriced - own->unpriced - trial_unpriced(cluster, ask);
 
 	if (!rows)
 		return false;
 	for (uint32_t use = sums->first_use; use != TABLE_NONE; use = use_at(cluster, use)->next) {
 		const struct use_record *record = use_at(cluster, use);
-		wide_sum count = record->count_live - own_count(own, record->row);
+		struct trial_sum gone = trial_of_row(cluster, ask, record->row);
+		wide_sum count = record->count_live - own_count(own, record->row) - gone.count;
 
 		if (count > 0)
-			rows[view->n_held++] =
-				row_of(cluster, record->row, count,
-				       record->bytes_live - own_bytes(own, record->row));
+			rows[view->n_held++] = row_of(
+				cluster, record->row, count,
+				record->bytes_live - own_bytes(own, record->row) - gone.bytes);
 	}
-	if (sums->unpriced > own->unpriced)
-		rows[view->n_held++] =
-			(struct bind_row){.resource = STR("devices"),
-					  .units = sum_clamp(sums->unpriced - own->unpriced),
-					  .bytes = AMOUNT_UNKNOWN};
+	if (unpriced > 0)
+		rows[view->n_held++] = (struct bind_row){.resource = STR("devices"),
+							 .units = sum_clamp(unpriced),
+							 .bytes = AMOUNT_UNKNOWN};
 	view->held = rows;
 	return true;
 }
@@ -202,9 +208,11 @@ static struct bind_held held_by_tenant(const struct cluster *cluster, uint32_t t
 	return (struct bind_held){sum_clamp(bytes), sum_clamp(gpus)};
 }
 
-static bool view_tenant(const struct cluster *cluster, uint32_t tenant, const struct part *own,
-			struct arena *arena, struct bind_view *view)
+static bool view_tenant(const struct cluster *cluster, const struct cluster_ask *ask,
+			const struct part *own, struct arena *arena, struct bind_view *view)
 {
+	uint32_t tenant = namespace_at(cluster, ask->namespace)->tenant;
+	struct trial_sum gone = trial_of_tenant(cluster, ask, tenant);
 	const struct tenant_record *record = tenant_at(cluster, tenant);
 	struct bind_tenant *to = arena_alloc(arena, sizeof(*to));
 
@@ -216,7 +224,8 @@ static bool view_tenant(const struct cluster *cluster, uint32_t tenant, const st
 		.ceiling_gpus = record->ceiling_gpus,
 		.held = held_by_tenant(cluster, tenant),
 	};
-	to->held.bytes -= MIN(to->held.bytes, own->bytes);
+	to->held.bytes -= MIN(to->held.bytes, sum_clamp(own->bytes + gone.bytes));
+	to->held.gpus -= MIN(to->held.gpus, sum_clamp(gone.count));
 	for (size_t i = 0; i < own->n_rows; i++)
 		if (cluster->prices[own->rows[i].row].sharing == DEVICE_WHOLE)
 			to->held.gpus -= MIN(to->held.gpus, own->rows[i].count);
@@ -270,7 +279,7 @@ static bool view_namespace(const struct cluster *cluster, const struct cluster_a
 		return false;
 	if (quota != TABLE_NONE && !view_quota(cluster, ask->namespace, quota, arena, view))
 		return false;
-	return tenant == TABLE_NONE || view_tenant(cluster, tenant, &own, arena, view);
+	return tenant == TABLE_NONE || view_tenant(cluster, ask, &own, arena, view);
 }
 
 bool cluster_bind_view(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,

@@ -29,6 +29,8 @@ static void move(struct cluster *cluster, uint32_t pod, uint32_t node, uint64_t 
 	room_refresh(cluster, before);
 	if (node != before)
 		room_add(cluster, pod);
+	if (cluster->holds.count > 0)
+		holds_follow(cluster, pod);
 }
 
 void cluster_assume(struct cluster *cluster, uint32_t pod, uint32_t node, uint64_t cards,

@@ -27,6 +27,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->evictions, sizeof(struct eviction_record));
 	table_init(&cluster->layouts, sizeof(struct layout_record));
 	table_init(&cluster->assumptions, sizeof(struct assumption_record));
+	table_init(&cluster->holds, sizeof(struct hold_record));
 	table_init(&cluster->agents, sizeof(struct agent_record));
 	table_init(&cluster->gpu_nodes, sizeof(struct gpu_node_record));
 	table_init(&cluster->exits, sizeof(struct exit_record));
@@ -92,6 +93,7 @@ void cluster_free(struct cluster *cluster)
 	table_clear(&cluster->evictions);
 	table_clear(&cluster->layouts);
 	table_clear(&cluster->assumptions);
+	table_clear(&cluster->holds);
 	table_clear(&cluster->agents);
 	table_clear(&cluster->exits);
 	table_clear(&cluster->gangs);

@@ -309,24 +309,37 @@ uint64_t seen_numas(const struct cluster *cluster, const struct node_record *nod
 	return numas;
 }
 
+/* Adds the CPUs of a range to what is pinned, or with @sign -1 takes them off. */
+static void pin_range(const struct layout_record *layout, struct cpu_range range, int sign,
+		      struct node_record *node)
+{
+	uint32_t left = overlap(range, range);
+
+	for (size_t k = 0; layout && k < layout->n_cpus; k++) {
+		uint32_t n = overlap(range, layout->cpus[k].range);
+
+		if (layout->cpus[k].numa >= LIMIT_POLICY_NUMAS)
+			continue;
+		node->pinned[layout->cpus[k].numa] += n * (uint32_t)sign;
+		left -= n;
+	}
+	node->pinned_somewhere += left * (uint32_t)sign;
+}
+
 void seen_pin(const struct cluster *cluster, struct node_record *node)
 {
 	const struct seen_pods *seen = seen_on(cluster, node);
-	const struct layout_record *layout = layout_of(cluster, node);
 
-	for (size_t i = 0; seen && i < seen->n_cpus; i++) {
-		uint32_t left = overlap(seen->cpus[i], seen->cpus[i]);
+	for (size_t i = 0; seen && i < seen->n_cpus; i++)
+		pin_range(layout_of(cluster, node), seen->cpus[i], 1, node);
+}
 
-		for (size_t k = 0; layout && k < layout->n_cpus; k++) {
-			uint32_t n = overlap(seen->cpus[i], layout->cpus[k].range);
+void seen_unpin(const struct cluster *cluster, struct node_record *node, const struct seen_pod *pod)
+{
+	const struct seen_pods *seen = seen_on(cluster, node);
 
-			if (layout->cpus[k].numa >= LIMIT_POLICY_NUMAS)
-				continue;
-			node->pinned[layout->cpus[k].numa] += n;
-			left -= n;
-		}
-		node->pinned_somewhere += left;
-	}
+	for (uint32_t i = 0; i < pod->n_cpus; i++)
+		pin_range(layout_of(cluster, node), seen->pod_cpus[pod->first_cpu + i], -1, node);
 }
 
 /* The first of a pod; the others follow it. */

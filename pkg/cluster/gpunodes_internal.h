@@ -44,5 +44,8 @@ uint64_t seen_numas(const struct cluster *cluster, const struct node_record *nod
 		    const struct seen_pod *pod);
 /* Counts the node's CPUs that are told to be somebody's alone. */
 void seen_pin(const struct cluster *cluster, struct node_record *node);
+/* Without those of one pod, which were counted. */
+void seen_unpin(const struct cluster *cluster, struct node_record *node,
+		const struct seen_pod *pod);
 
 #endif

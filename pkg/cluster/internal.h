@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cluster/records.h"
+#include "cluster/reserve.h"
 #include "quota/price.h"
 
 /* What the files of this package share. Handles are of records in use unless said otherwise. */
@@ -108,6 +109,11 @@ static inline struct assumption_record *assumption_at(const struct cluster *clus
 						      uint32_t assumption)
 {
 	return (struct assumption_record *)table_at(&cluster->assumptions, assumption);
+}
+
+static inline struct hold_record *hold_at(const struct cluster *cluster, uint32_t hold)
+{
+	return (struct hold_record *)table_at(&cluster->holds, hold);
 }
 
 static inline int64_t sum_clamp(wide_sum sum)
@@ -232,6 +238,26 @@ void mark_node(struct cluster *cluster, uint32_t node);
 
 /* Of a pod that is seen where it is, or is over. */
 void assumption_end(struct cluster *cluster, struct pod_record *pod);
+
+/* --- reserve.c */
+
+/* Of a pod that is another, or elsewhere, or over: what is held for it counts, or ends. */
+void holds_follow(struct cluster *cluster, uint32_t pod);
+/* Of one that goes, or is another from now on. */
+void holds_forget_pod(struct cluster *cluster, uint32_t pod);
+/* What a tenant's receipts say; it has none any more where @facts is NULL. */
+void holds_follow_tenant(struct cluster *cluster, uint32_t tenant,
+			 const struct tenant_facts *facts);
+/* What is held of a node against the pod of an ask: its offer's units, and cards. */
+int64_t holds_units(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
+		    uint32_t offer);
+uint64_t holds_cards(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node);
+
+/* --- rooms.c */
+
+/* Adds what a pod on it holds of the node's cards and CPUs. */
+void room_hold_cards(const struct cluster *cluster, struct node_record *node,
+		     const struct pod_record *pod);
 
 /* --- disagree.c */
 

@@ -29,7 +29,7 @@ uint32_t node_get(struct cluster *cluster, struct str name)
 	record = node_at(cluster, node);
 	record->name = intern_ref(cluster->intern, name);
 	record->first_pod = record->first_offer = record->first_device = TABLE_NONE;
-	record->layout = TABLE_NONE;
+	record->layout = record->first_hold = TABLE_NONE;
 	record->published = record->state = record->told = LAYOUT_IS_ABSENT;
 	record->agent_lives = agent_lives_on(cluster, name);
 	record->gpu_node = gpu_node_find(cluster, name);
@@ -43,7 +43,8 @@ void node_release(struct cluster *cluster, uint32_t node)
 	struct node_record *record = node_at(cluster, node);
 
 	if (record->exists || record->first_pod != TABLE_NONE || record->devices > 0 ||
-	    record->looked_at_next || node == cluster->taken_node)
+	    record->first_hold != TABLE_NONE || record->looked_at_next ||
+	    node == cluster->taken_node)
 		return;
 	layout_forget(cluster, node);
 	name_remove(cluster, CLUSTER_NODES, node);

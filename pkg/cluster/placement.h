@@ -18,6 +18,8 @@
 
 /* --- what a pod asks for */
 
+struct cluster_trial;
+
 /* By handles, which are good until the cluster changes. */
 struct cluster_ask {
 	uint32_t pod;       /* its record; TABLE_NONE where no watch has shown it yet */
@@ -27,7 +29,9 @@ struct cluster_ask {
 	struct pod_alignment alignment;
 	struct str stranger; /* a resource that it asks for and nobody has; empty: none */
 	struct vector_cell cells[LIMIT_RESOURCES_PER_POD];
-	size_t n; /* 0: it asks for no GPU */
+	size_t n;                          /* 0: it asks for no GPU */
+	const struct cluster_trial *trial; /* cluster/reserve.h; NULL: none */
+	bool past_holds;                   /* as if no room were held for others */
 };
 
 void cluster_ask_of(const struct cluster *cluster, const struct pod_facts *facts,
@@ -65,7 +69,8 @@ struct cluster_room {
  * cluster_resources_changed() is. As long as born is the same, and not 0, so is the node's name.
  */
 struct node_stamp {
-	uint64_t version, born; /* versions are never used again, and above 0 */
+	uint64_t version, born; /* versions are never used again; 0: room is held there, so that it
+				 depends on who asks */
 };
 
 /* Of all handles below @ret_n. */
@@ -73,6 +78,9 @@ const struct node_stamp *cluster_node_stamps(const struct cluster *cluster, uint
 uint64_t cluster_resources_changed(const struct cluster *cluster);
 
 struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node);
+/* As the pod of an ask has it: what is held for others is assumed, what its trial has is gone. */
+struct cluster_room cluster_room_for(const struct cluster *cluster, const struct cluster_ask *ask,
+				     uint32_t node);
 bool cluster_node_exists(const struct cluster *cluster, uint32_t node);
 /* Have the processor fetch what is read of a node: its record, then what that names. */
 void cluster_node_ahead(const struct cluster *cluster, uint32_t node);
@@ -85,6 +93,7 @@ struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node);
 struct cluster_units {
 	uint32_t resource;   /* for cluster_name() */
 	uint32_t kind;       /* of what is offered, by a device plugin; TABLE_NONE: it is not */
+	uint32_t offer;      /* likewise: the node's own */
 	uint64_t price;      /* equal: it is charged the same on another node */
 	int64_t count, free; /* asked for; not held by others, below 0 where they hold more than
 				is given */

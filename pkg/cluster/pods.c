@@ -172,6 +172,8 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 	struct carried carried = carried_take(cluster, record, INTERN_EMPTY);
 
 	eviction_forget(cluster, &record->eviction);
+	if (cluster->holds.count > 0)
+		holds_forget_pod(cluster, pod);
 	assumption_end(cluster, record);
 	check_forget(cluster, pod);
 	exit_remove(cluster, pod);
@@ -389,6 +391,8 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 	settle(cluster, record, facts, other);
 	if (other)
 		check_forget(cluster, pod);
+	if (other && cluster->holds.count > 0)
+		holds_forget_pod(cluster, pod);
 	count_terminating(cluster, record, -1);
 	describe(cluster, record, facts, uid);
 	record->phase = (uint8_t)facts->phase;
@@ -402,6 +406,8 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 			cluster_mark_dirty(cluster, record->namespace);
 	}
 	update_rooms(cluster, pod, &before, !same || other);
+	if (cluster->holds.count > 0)
+		holds_follow(cluster, pod);
 }
 
 /* The same, with the claim that it carries. */

@@ -88,6 +88,21 @@ struct assumption_record {
 	int64_t until_us; /* monotonic */
 };
 
+/* Room that is held (cluster/reserve.h); names are interned, a reference each. */
+struct hold_record {
+	uint64_t cards;
+	struct uid uid;
+	int64_t since_us, until_us; /* real */
+	uint32_t id, tenant, namespace, name, owner;
+	uint32_t node;            /* TABLE_NONE: it ended, and its receipt is still open */
+	uint32_t node_next;       /* holds of that node */
+	uint32_t vector, product; /* of its pod; TABLE_NONE: not known */
+	uint8_t tier;             /* enum tenant_tier */
+	bool objective;
+	bool taken;       /* its pod is assumed to be there */
+	bool seen, shown; /* some TenantQoS had the receipt; the one that is being applied has */
+};
+
 /* The Lease of a node's agent, by the node's name. */
 struct agent_record {
 	uint64_t resource_version;
@@ -138,6 +153,7 @@ struct node_record {
 	uint32_t gpu_node;       /* TABLE_NONE: none is seen */
 	uint32_t layout_problem; /* interned */
 	uint32_t look_next;
+	uint32_t first_hold;                /* TABLE_NONE: no room is held */
 	uint8_t published;                  /* enum layout_state: what the annotation makes of it */
 	uint8_t state;                      /* what counts, with capacity and agent */
 	uint8_t told;                       /* the state that was told last */
@@ -328,6 +344,7 @@ struct cluster {
 	struct table offers, kinds, uses;
 	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
 	struct table gpu_nodes, exits, gangs;
+	struct table holds;
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
 	struct map gpu_nodes_by_name;
 	struct map tenants_by_name, layouts_by_shape, gangs_by_key;

@@ -9,6 +9,7 @@
 #include "cluster/gpunodes_internal.h"
 #include "cluster/part.h"
 #include "cluster/placement.h"
+#include "cluster/trial.h"
 #include "topo/domain.h"
 
 /* By the pod's own status. */
@@ -68,12 +69,11 @@ static void pin(const struct cluster *cluster, struct node_record *node,
 		node->pinned_somewhere += pod->alignment.cpus;
 }
 
-static void hold(struct cluster *cluster, uint32_t node, const struct pod_record *pod)
+void room_hold_cards(const struct cluster *cluster, struct node_record *node,
+		     const struct pod_record *pod)
 {
-	struct node_record *record = node_at(cluster, node);
-	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
 	uint32_t others;
-	uint64_t seen = pod_cards(cluster, record, pod, &others);
+	uint64_t seen = pod_cards(cluster, node, pod, &others);
 
 	/*
 	 * kubelet takes back the CPUs and cards of a pod that is on its way out when its containers
@@ -82,12 +82,19 @@ static void hold(struct cluster *cluster, uint32_t node, const struct pod_record
 	 * few at worst. Its cards have to count as free, too: where all free ones have to be in one
 	 * place, too few would not do.
 	 */
-	if (!seen_pod_of(cluster, record, pod)) /* else seen_pin() counts it */
-		pin(cluster, record, pod, seen);
+	if (!seen_pod_of(cluster, node, pod)) /* else seen_pin() counts it */
+		pin(cluster, node, pod, seen);
 	if (seen == 0 || pod->terminating)
-		record->assumed_cards |= seen | pod->cards;
+		node->assumed_cards |= seen | pod->cards;
 	else
-		record->seen_cards |= seen;
+		node->seen_cards |= seen;
+}
+
+static void hold(struct cluster *cluster, uint32_t node, const struct pod_record *pod)
+{
+	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
+
+	room_hold_cards(cluster, node_at(cluster, node), pod);
 	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next) {
 		struct units units = units_on(cluster, node, pod->product,
 					      vectors_cell(&cluster->vectors, cell));
@@ -179,9 +186,8 @@ bool cluster_node_offers(const struct cluster *cluster, uint32_t node)
 	       node_at(cluster, node)->first_offer != TABLE_NONE;
 }
 
-struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node)
+static struct cluster_room room_of(const struct cluster *cluster, const struct node_record *record)
 {
-	const struct node_record *record = node_at(cluster, node);
 	struct cluster_room room = {
 		.state = (enum layout_state)record->state,
 		.seen = record->seen_cards,
@@ -198,22 +204,41 @@ struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node)
 	return room;
 }
 
+struct cluster_room cluster_room(const struct cluster *cluster, uint32_t node)
+{
+	return room_of(cluster, node_at(cluster, node));
+}
+
+struct cluster_room cluster_room_for(const struct cluster *cluster, const struct cluster_ask *ask,
+				     uint32_t node)
+{
+	const struct node_record *record = node_at(cluster, node);
+	struct node_record tried;
+	struct cluster_room room;
+
+	if (ask->trial) {
+		trial_room(cluster, ask, node, &tried);
+		record = &tried;
+	}
+	room = room_of(cluster, record);
+	if (record->first_hold != TABLE_NONE)
+		room.assumed |= holds_cards(cluster, ask, node) & ~room.seen;
+	return room;
+}
+
 struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node)
 {
 	return intern_str(cluster->intern, node_at(cluster, node)->layout_problem);
 }
 
-/* Units of @offer that the pod of an ask holds itself, being assumed to be there. */
-static int64_t own_units(const struct cluster *cluster, const struct cluster_ask *ask,
-			 uint32_t node, uint32_t offer)
+int64_t cluster_pod_units(const struct cluster *cluster, uint32_t pod_handle, uint32_t offer)
 {
-	const struct pod_record *pod = ask->pod == TABLE_NONE ? NULL : pod_at(cluster, ask->pod);
-	uint32_t cell;
+	const struct pod_record *pod = pod_at(cluster, pod_handle);
+	uint32_t node = pod->node, cell = vectors_first(&cluster->vectors, pod->vector);
 	int64_t sum = 0;
 
-	if (!pod || pod->node != node || pod_finished(pod))
+	if (node == TABLE_NONE || pod_finished(pod))
 		return 0;
-	cell = vectors_first(&cluster->vectors, pod->vector);
 	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next) {
 		struct units units = units_on(cluster, node, pod->product,
 					      vectors_cell(&cluster->vectors, cell));
@@ -222,6 +247,15 @@ static int64_t own_units(const struct cluster *cluster, const struct cluster_ask
 			sum = saturating_add(sum, units.count);
 	}
 	return sum;
+}
+
+/* Units of @offer that the pod of an ask holds itself, being assumed to be there. */
+static int64_t own_units(const struct cluster *cluster, const struct cluster_ask *ask,
+			 uint32_t node, uint32_t offer)
+{
+	if (ask->pod == TABLE_NONE || pod_at(cluster, ask->pod)->node != node)
+		return 0;
+	return cluster_pod_units(cluster, ask->pod, offer);
 }
 
 /* Where something is told by others, a charge follows from all that the node offers. */
@@ -244,7 +278,7 @@ static void units_of_cell(const struct cluster *cluster, const struct cluster_as
 	to->resource = units.resource;
 	to->price = price_of_units(cluster, node, cell, units.kind);
 	to->count = units.count;
-	to->kind = TABLE_NONE;
+	to->kind = to->offer = TABLE_NONE;
 	to->free = to->total = to->withdrawn = 0;
 	to->whole = false;
 	to->offered = units.kind != NULL;
@@ -252,10 +286,15 @@ static void units_of_cell(const struct cluster *cluster, const struct cluster_as
 		return;
 	offer = offer_at(cluster, units.offer);
 	to->kind = offer->kind;
+	to->offer = units.offer;
 	to->total = offer->allocatable;
 	to->withdrawn = offer->count - offer->allocatable;
 	to->free = offer->allocatable - offer->held + own_units(cluster, ask, node, units.offer);
 	to->whole = units.kind->sharing == DEVICE_WHOLE;
+	if (ask->trial)
+		to->free += trial_units(cluster, ask, node, units.offer);
+	if (node_at(cluster, node)->first_hold != TABLE_NONE)
+		to->free -= holds_units(cluster, ask, node, units.offer);
 }
 
 void cluster_units_on(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,

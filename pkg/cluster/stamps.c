@@ -7,7 +7,9 @@
 
 void room_changed(struct cluster *cluster, uint32_t node)
 {
-	cluster->stamps[node].version = ++cluster->rooms_changed;
+	bool held = node_at(cluster, node)->first_hold != TABLE_NONE;
+
+	cluster->stamps[node].version = held ? 0 : ++cluster->rooms_changed;
 }
 
 void room_born(struct cluster *cluster, uint32_t node)

@@ -196,6 +196,7 @@ static int apply(struct cluster *cluster, const struct tenant_facts *facts, stru
 	tenant_at(cluster, tenant)->epoch = cluster->epochs[CLUSTER_TENANTS];
 	tenant_at(cluster, tenant)->resource_version = facts->resource_version;
 	update(cluster, tenant, facts);
+	holds_follow_tenant(cluster, tenant, facts);
 	return 0;
 }
 
@@ -214,6 +215,7 @@ void tenant_gone(struct cluster *cluster, uint32_t tenant)
 	if (!record->exists)
 		return;
 	membership_end(cluster, tenant);
+	holds_follow_tenant(cluster, tenant, NULL);
 	cluster->packed_bytes[CLUSTER_TENANTS] -=
 		record->len + record->selector_len + record->receipts_len;
 	mem_free(record->bytes);

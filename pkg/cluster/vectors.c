@@ -117,6 +117,14 @@ uint32_t vectors_ref(struct vectors *vectors, const struct device_ask *rows, siz
 	return vector;
 }
 
+uint32_t vectors_ref_handle(struct vectors *vectors, uint32_t vector)
+{
+	struct record *record = table_at(&vectors->records, vector);
+
+	record->refs++;
+	return vector;
+}
+
 void vectors_unref(struct vectors *vectors, uint32_t vector)
 {
 	struct record *record = table_at(&vectors->records, vector);

@@ -41,6 +41,8 @@ void vectors_clear(struct vectors *vectors); /* the strings stay referenced: the
  * device_ask_compare(), names no longer than LIMIT_INTERNED_STRING, counts above 0.
  */
 uint32_t vectors_ref(struct vectors *vectors, const struct device_ask *rows, size_t n) MUST_CHECK;
+/* The same vector once more. */
+uint32_t vectors_ref_handle(struct vectors *vectors, uint32_t vector);
 void vectors_unref(struct vectors *vectors, uint32_t vector);
 
 /*

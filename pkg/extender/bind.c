@@ -132,7 +132,7 @@ static bool assume(struct extender *extender, const struct extender_bind_args *a
 {
 	const struct extender_options *options = &extender->options;
 	const struct place_tools tools = {options->cluster, options->weights, &extender->memory,
-					  &extender->arena};
+					  &extender->arena, NULL};
 	struct cluster_ask *ask = &extender->place.ask;
 	uint32_t node = cluster_node_find(options->cluster, args->node);
 	uint32_t bound_for = question_bound_for(extender, pod);

@@ -26,7 +26,7 @@ int question_read(struct extender *extender, struct str body, struct question *r
 {
 	const struct extender_options *options = &extender->options;
 	const struct place_tools tools = {options->cluster, options->weights, &extender->memory,
-					  &extender->arena};
+					  &extender->arena, NULL};
 	struct cluster_ask *ask = &extender->place.ask;
 	struct question question = {0};
 

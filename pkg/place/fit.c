@@ -4,6 +4,7 @@
 
 #include "base/macros.h"
 #include "cluster/read.h"
+#include "cluster/reserve.h"
 #include "cluster/tenants.h"
 #include "place/internal.h"
 
@@ -27,6 +28,7 @@ void place_begin(struct place *place, const struct place_tools *tools,
 
 	place->tools = *tools;
 	place->ask = *ask;
+	place->ask.trial = tools->trial;
 	place->topology = cluster_topology_of(tools->cluster, ask->namespace);
 	place->first_decision = NULL;
 	memset(place->by_price, 0, sizeof(place->by_price));
@@ -37,6 +39,25 @@ void place_begin(struct place *place, const struct place_tools *tools,
 		place->topology = topology_of_pod(place->topology, alignment->policy,
 						  alignment->scoped ? &alignment->scope : NULL);
 	place_sheet_open(place);
+}
+
+static void place_forget_look(struct place *place)
+{
+	place->look.node = place->loose_node = TABLE_NONE;
+}
+
+void place_try(struct place *place, const struct cluster_trial *trial)
+{
+	const struct cluster *cluster = place->tools.cluster;
+	bool freed = cluster_trial_frees_quota(cluster, &place->ask);
+
+	place->ask.trial = trial;
+	place->sheet = NULL;
+	place_forget_look(place);
+	if (!freed && !cluster_trial_frees_quota(cluster, &place->ask))
+		return;
+	place->first_decision = NULL;
+	memset(place->by_price, 0, sizeof(place->by_price));
 }
 
 static struct place_answer answer(enum place_verdict verdict, uint32_t detail)
@@ -280,9 +301,8 @@ static void lay(struct place *place, uint32_t node, struct place_line *line)
 	line->layout_detail = (uint8_t)found.detail;
 }
 
-struct place_answer place_fit(struct place *place, uint32_t node)
+static struct place_answer fit(struct place *place, uint32_t node, struct place_line *line)
 {
-	struct place_line *line = place_line_of(place, node);
 	struct place_answer found;
 
 	if (!line->met)
@@ -297,11 +317,41 @@ struct place_answer place_fit(struct place *place, uint32_t node)
 	return answer((enum place_verdict)line->layout, line->layout_detail);
 }
 
+/* Where it does not: whether what is held for others is why. */
+static struct place_answer fit_past_holds(struct place *place, uint32_t node,
+					  struct place_answer found)
+{
+	uint32_t hold = cluster_hold_against(place->tools.cluster, &place->ask, node);
+	bool fits;
+
+	if (hold == TABLE_NONE)
+		return found;
+	place->ask.past_holds = true;
+	place_forget_look(place);
+	fits = fit(place, node, place_line_of(place, node)).verdict == PLACE_FITS;
+	place->ask.past_holds = false;
+	place_forget_look(place);
+	return fits ? answer(PLACE_HELD, hold) : found;
+}
+
+/* Of a node where room is held nothing is remembered. */
+struct place_answer place_fit(struct place *place, uint32_t node)
+{
+	struct place_line *line = place_line_of(place, node);
+	struct place_answer found = fit(place, node, line);
+
+	if (line != &place->loose || found.verdict == PLACE_FITS ||
+	    found.verdict == PLACE_NO_NODE || found.verdict == PLACE_STRANGER)
+		return found;
+	return fit_past_holds(place, node, found);
+}
+
 /* Nobody's going makes a layout known, or cards lie together that are wired apart. */
 bool place_is_resolvable(struct place_answer found)
 {
 	return found.verdict == PLACE_TOO_FEW || found.verdict == PLACE_QUOTA ||
-	       found.verdict == PLACE_REJECTED || found.verdict == PLACE_MAY_REJECT ||
+	       found.verdict == PLACE_HELD || found.verdict == PLACE_REJECTED ||
+	       found.verdict == PLACE_MAY_REJECT ||
 	       (found.verdict == PLACE_UNCERTAIN &&
 		(found.detail == TOPO_CERTAIN_TOO_FEW || found.detail == TOPO_CERTAIN_SPANS ||
 		 found.detail == TOPO_CERTAIN_REFUSES));
@@ -313,6 +363,14 @@ static void describe_units(const struct place *place, uint32_t cell, struct buf 
 
 	buf_printf(buf, "fewer than %" PRId64 " %s are free", asked->count,
 		   cluster_name(place->tools.cluster, asked->resource));
+}
+
+static void describe_hold(const struct place *place, uint32_t hold, struct buf *buf)
+{
+	struct hold_view view = cluster_hold_view(place->tools.cluster, hold);
+
+	buf_printf(buf, "room is held for %.*s/%.*s (receipt %.*s)", STR_ARGS(view.namespace),
+		   STR_ARGS(view.name), STR_ARGS(view.id));
 }
 
 void place_describe(const struct place *place, struct place_answer found, struct buf *buf)
@@ -352,6 +410,9 @@ void place_describe(const struct place *place, struct place_answer found, struct
 		return;
 	case PLACE_UNCERTAIN:
 		topo_verdict_describe((enum topo_verdict)found.detail, place->topology.scope, buf);
+		return;
+	case PLACE_HELD:
+		describe_hold(place, found.detail, buf);
 		return;
 	case PLACE_PARTS:
 		buf_add_cstr(buf,

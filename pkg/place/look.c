@@ -149,7 +149,7 @@ static void view_cards(const struct place *place, struct place_look *look)
 	struct whole_units whole;
 	uint32_t n_free;
 
-	view->room = cluster_room(place->tools.cluster, look->node);
+	view->room = cluster_room_for(place->tools.cluster, &place->ask, look->node);
 	view->known = false;
 	view_units(place, look, &whole);
 	if (!view->room.topo)

@@ -30,7 +30,8 @@
 	X(MAY_REJECT, "KubeletMayReject")    \
 	X(UNCERTAIN, "TopologyNotCertain")   \
 	X(PARTS, "PartsOfSeveralCards")      \
-	X(PINNED, "CPUsPinnedElsewhere")
+	X(PINNED, "CPUsPinnedElsewhere")     \
+	X(HELD, "RoomHeld")
 
 enum place_verdict {
 #define X(name, reason) PLACE_##name,
@@ -42,7 +43,7 @@ enum place_verdict {
 /*
  * Equal answers have equal texts. detail: of TOO_FEW which of the ask's cells, of QUOTA which of
  * the decisions made so far, of UNKNOWN_LAYOUT an enum layout_state, of UNCERTAIN an enum
- * topo_verdict.
+ * topo_verdict, of HELD a hold: without those for others the pod would fit.
  */
 struct place_answer {
 	enum place_verdict verdict;
@@ -56,6 +57,9 @@ struct place_tools {
 	struct place_memory *memory;
 	struct arena *arena; /* grows until its owner resets it, after a question; where it is full
 				the quota refuses */
+	/* Pods that are taken as gone (cluster/reserve.h); NULL: none. Nothing is then remembered
+	 * of nodes between questions. */
+	const struct cluster_trial *trial;
 };
 
 /* One question, good until the cluster changes. */
@@ -78,6 +82,9 @@ void place_begin(struct place *place, const struct place_tools *tools,
 		 const struct cluster_ask *ask);
 
 struct place_answer place_fit(struct place *place, uint32_t node);
+
+/* The same question from now on with other pods gone: another @trial, or one that has changed. */
+void place_try(struct place *place, const struct cluster_trial *trial);
 
 /*
  * For who asks about many nodes, before each: has the processor fetch what is read of those that

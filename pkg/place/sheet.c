@@ -88,7 +88,7 @@ void place_sheet_open(struct place *place)
 
 	place->sheet = NULL;
 	place->stamps = cluster_node_stamps(place->tools.cluster, &place->n_stamps);
-	if (!has_sort(place))
+	if (place->ask.trial || !has_sort(place))
 		return;
 	sort_of(place, &sort);
 	sheet = find_sheet(memory, &sort);
@@ -126,12 +126,14 @@ static struct place_line *loose_line(struct place *place, uint32_t node)
 	return &place->loose;
 }
 
-/* What the pod holds itself where it is assumed to be is no part of its sort. */
+/* What the pod holds itself where it is assumed to be is no part of its sort, nor is for whom room
+ * is held. */
 struct place_line *place_line_of(struct place *place, uint32_t node)
 {
 	struct place_line *line;
 
-	if (!has_sheet(place) || node >= place->n_stamps || node == place->own_node)
+	if (!has_sheet(place) || node >= place->n_stamps || node == place->own_node ||
+	    place->stamps[node].version == 0)
 		return loose_line(place, node);
 	line = &place->sheet->lines[node];
 	if (line->version != place->stamps[node].version)

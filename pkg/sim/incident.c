@@ -205,7 +205,7 @@ static int64_t score(struct world *w, struct place *place, uint32_t handle)
 /* False where no watch has shown the pod yet. */
 static bool ask_for(struct world *w, uint32_t pod, struct place *place)
 {
-	const struct place_tools tools = {w->cluster, &w->weights, &w->memory, &w->arena};
+	const struct place_tools tools = {w->cluster, &w->weights, &w->memory, &w->arena, NULL};
 	struct str name = str_from(w->pods[pod].name);
 	struct cluster_ask ask;
 	uint32_t handle = cluster_pod_find(w->cluster, tenant_of(pod), name, name);

@@ -113,7 +113,7 @@ static void fill(struct scene *s)
 
 static void begin(struct scene *s, unsigned int pod, struct place *place)
 {
-	struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena};
+	struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena, NULL};
 	struct cluster_ask ask;
 
 	arena_reset(&s->arena);

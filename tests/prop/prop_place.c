@@ -4,7 +4,8 @@
  * (lib/kubelet_model.h) give out cards as they like. Watches are late, bindings fail, layouts come
  * to be known and unknown. What a pod that requires its scope gets never spans it, and kubelet
  * rejects no such pod; nothing is refused without a cause; rooms and sums are what a count of the
- * pods says; a cluster that is told of everything anew gives the same answers.
+ * pods says; a cluster that is told of everything anew gives the same answers, and one that is told
+ * of all but some pods those of a trial in which these are gone.
  *
  * GPUQOS_SEED=n repeats one history, GPUQOS_SOAK=1 runs many more.
  *
@@ -23,6 +24,7 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "cluster/read.h"
+#include "cluster/reserve.h"
 #include "cluster/tenants.h"
 #include "lib/kubelet_model.h"
 #include "lib/layouts.h"
@@ -103,7 +105,8 @@ struct world {
 };
 
 static struct world world;
-static size_t seen[PLACE_VERDICT_COUNT], required_admitted, loosely_admitted, kubelet_rejected;
+static size_t seen[PLACE_VERDICT_COUNT], required_admitted, loosely_admitted, kubelet_rejected,
+	trials;
 
 static uint32_t below(struct world *w, uint32_t bound)
 {
@@ -550,7 +553,7 @@ static void refresh(struct world *w, struct cluster *cluster)
 static void begin(struct world *w, const struct cluster *cluster, struct place_memory *memory,
 		  int p, struct place *place)
 {
-	struct place_tools tools = {cluster, &w->weights, memory, &w->arena};
+	struct place_tools tools = {cluster, &w->weights, memory, &w->arena, NULL};
 	struct cluster_ask ask;
 
 	cluster_ask_of_pod(cluster, pod_handle(w, cluster, p), &ask);
@@ -1180,7 +1183,8 @@ static void relist(struct world *w)
 	cluster_end_replace(w->cluster, CLUSTER_PODS);
 }
 
-static struct cluster *tell_all(struct world *w)
+/* @gone: pods that it is not told of, each a bit. */
+static struct cluster *tell_all_but(struct world *w, uint32_t gone)
 {
 	static const struct hash_key key = {3, 4};
 	struct cluster *cluster = cluster_new(&key);
@@ -1195,7 +1199,7 @@ static struct cluster *tell_all(struct world *w)
 	for (int p = PODS; p-- > 0;) {
 		struct pod *pod = &w->pods[p];
 
-		if (!pod->exists)
+		if (!pod->exists || gone >> p & 1)
 			continue;
 		tell_what_was_told(w, cluster, p);
 		if (pod->assumed && node_handle(cluster, pod->assumed_node) != TABLE_NONE)
@@ -1225,7 +1229,7 @@ static void restart(struct world *w)
 
 	if (!all_is_told(w))
 		return;
-	cluster = tell_all(w);
+	cluster = tell_all_but(w, 0);
 	refresh(w, w->cluster);
 	for (int p = 0; p < PODS; p++) {
 		struct place place;
@@ -1238,6 +1242,48 @@ static void restart(struct world *w)
 		for (int n = 0; n < NODES; n++)
 			if (node_handle(w->cluster, n) != TABLE_NONE)
 				check_same(w, cluster, &place, p, n);
+	}
+}
+
+static uint32_t pick_gone(struct world *w, uint32_t *ret_handles, size_t *ret_n)
+{
+	uint32_t gone = 0;
+
+	*ret_n = 0;
+	for (int p = 0; p < PODS; p++) {
+		if (!w->pods[p].exists || !chance(w, 3))
+			continue;
+		gone |= UINT32_C(1) << p;
+		ret_handles[(*ret_n)++] = pod_handle(w, w->cluster, p);
+	}
+	return gone;
+}
+
+/* Without some pods, which are there. */
+static void try_without(struct world *w)
+{
+	CLEANUP(cluster_free) struct cluster *cluster = NULL;
+	uint32_t handles[PODS], gone;
+	struct cluster_trial trial = {handles, 0};
+
+	if (!all_is_told(w))
+		return;
+	gone = pick_gone(w, handles, &trial.n);
+	cluster = tell_all_but(w, gone);
+	refresh(w, w->cluster);
+	for (int p = 0; p < PODS; p++) {
+		struct place place;
+
+		if (!is_pending(&w->pods[p]) || gone >> p & 1)
+			continue;
+		arena_reset(&w->arena);
+		place_memory_clear(&w->fresh);
+		begin(w, w->cluster, &w->memory, p, &place);
+		place_try(&place, &trial);
+		for (int n = 0; n < NODES; n++)
+			if (w->nodes[n].exists)
+				check_same(w, cluster, &place, p, n);
+		trials++;
 	}
 }
 
@@ -1273,9 +1319,10 @@ static void start(struct world *w, uint64_t seed)
 static void step(struct world *w)
 {
 	static void (*const steps[])(struct world *) = {
-		create_pod, create_pod, schedule,   schedule,    schedule,     schedule,
-		admit_next, admit_next, finish_pod, finish_pod,  delete_pod,   delete_pod,
-		tell_late,  tell_late,  expire,     change_node, change_quota, restart,
+		create_pod,  create_pod,   schedule,   schedule,    schedule,
+		schedule,    admit_next,   admit_next, finish_pod,  finish_pod,
+		delete_pod,  delete_pod,   tell_late,  tell_late,   expire,
+		change_node, change_quota, restart,    try_without,
 	};
 	uint32_t what = below(w, ARRAY_SIZE(steps) * 4 + 1);
 
@@ -1307,10 +1354,11 @@ static void every_history_holds(void **state)
 	for (unsigned int verdict = 0; verdict < PLACE_VERDICT_COUNT; verdict++) {
 		print_message("%zu %s\n", seen[verdict], place_reason((enum place_verdict)verdict));
 		if (!only && seen[verdict] == 0 && verdict != PLACE_NO_DEVICE &&
-		    verdict != PLACE_STRANGER)
+		    verdict != PLACE_STRANGER && verdict != PLACE_HELD)
 			fail_msg("%s was never met", place_reason((enum place_verdict)verdict));
 	}
-	assert_true(only || (required_admitted > 0 && loosely_admitted > 0));
+	print_message("%zu trials\n", trials);
+	assert_true(only || (required_admitted > 0 && loosely_admitted > 0 && trials > 0));
 }
 
 int main(void)

@@ -110,7 +110,7 @@ static void add_pod(struct scene *s, const struct pod *pod)
 
 static void ask(struct scene *s, const char *pod)
 {
-	struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena};
+	struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena, NULL};
 	struct cluster_ask asked;
 	uint32_t handle = cluster_pod_find(s->cluster, STR("a"), str_from(pod), str_from(pod));
 
