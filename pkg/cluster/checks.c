@@ -170,6 +170,16 @@ struct cluster_held cluster_held(const struct cluster *cluster, uint32_t pod)
 	return held;
 }
 
+struct uid cluster_pod_uid(const struct cluster *cluster, uint32_t pod)
+{
+	return pod_at(cluster, pod)->uid;
+}
+
+bool cluster_pod_is(const struct cluster *cluster, uint32_t pod, struct uid uid)
+{
+	return table_has(&cluster->pods, pod) && uid_equal(pod_at(cluster, pod)->uid, uid);
+}
+
 struct cluster_pod_name cluster_pod_name(const struct cluster *cluster, uint32_t pod)
 {
 	const struct pod_record *record = pod_at(cluster, pod);

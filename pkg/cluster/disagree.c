@@ -22,6 +22,11 @@ uint32_t cluster_node_find(const struct cluster *cluster, struct str name)
 	return node_find(cluster, name);
 }
 
+bool cluster_node_ready(const struct cluster *cluster, uint32_t node)
+{
+	return node_at(cluster, node)->ready == NODE_READY;
+}
+
 bool cluster_node_reconfiguring(const struct cluster *cluster, uint32_t node)
 {
 	return node_at(cluster, node)->reconfiguring;

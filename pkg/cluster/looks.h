@@ -50,6 +50,10 @@ struct cluster_pod_name {
 	struct uid uid;
 };
 
+struct uid cluster_pod_uid(const struct cluster *cluster, uint32_t pod);
+/* Whether a handle that was kept is still that pod's. */
+bool cluster_pod_is(const struct cluster *cluster, uint32_t pod, struct uid uid);
+
 struct cluster_pod_name cluster_pod_name(const struct cluster *cluster, uint32_t pod);
 
 /* Counts it for its namespace, and marks its tenant where that is news. */

@@ -83,6 +83,8 @@ int cluster_bare_view(const struct cluster *cluster, uint32_t namespace, struct 
 uint32_t cluster_node_next(const struct cluster *cluster, uint32_t from);
 struct str cluster_node_name(const struct cluster *cluster, uint32_t node);
 uint32_t cluster_node_find(const struct cluster *cluster, struct str name); /* TABLE_NONE */
+/* Whether it says that it is ready: not where it does not say. */
+bool cluster_node_ready(const struct cluster *cluster, uint32_t node);
 /* Whether its cards are being cut anew, so that nothing should be bound there. */
 bool cluster_node_reconfiguring(const struct cluster *cluster, uint32_t node);
 

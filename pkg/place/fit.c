@@ -346,6 +346,17 @@ struct place_answer place_fit(struct place *place, uint32_t node)
 	return fit_past_holds(place, node, found);
 }
 
+struct place_answer place_allows(struct place *place, uint32_t node)
+{
+	struct place_line *line = place_line_of(place, node);
+
+	if (!line->met)
+		meet(place, node, line);
+	if (line->devices != PLACE_FITS && line->devices != PLACE_TOO_FEW)
+		return answer((enum place_verdict)line->devices, line->devices_detail);
+	return fit_quota(place, node, line->price);
+}
+
 /* Nobody's going makes a layout known, or cards lie together that are wired apart. */
 bool place_is_resolvable(struct place_answer found)
 {

@@ -83,6 +83,10 @@ void place_begin(struct place *place, const struct place_tools *tools,
 
 struct place_answer place_fit(struct place *place, uint32_t node);
 
+/* Of place_fit() what the quota says of the node's devices, whether or not enough are free: FITS,
+ * QUOTA, or what comes before devices. */
+struct place_answer place_allows(struct place *place, uint32_t node);
+
 /* The same question from now on with other pods gone: another @trial, or one that has changed. */
 void place_try(struct place *place, const struct cluster_trial *trial);
 

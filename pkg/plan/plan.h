@@ -23,11 +23,19 @@
  *
  * Work is bounded: a node with at most PLAN_EXACT groups of victims is searched exactly; one with
  * more is answered by the greedy set, made minimal, whose cost is then no bound on the best (the
- * plan says so). plan_step() looks at so many nodes and returns, so that no turn of the loop is
- * long; the cluster may change between steps, which is why plan_finish() proves the plan again.
+ * plan says so), and which may be none where one is: under a required topology a pod may fit with
+ * some gone and not with more. So are nodes that come when PLAN_TRIALS sets were tried. plan_step()
+ * looks at so many nodes and returns, so that no turn of the loop is long; the cluster may change
+ * between steps, which is why plan_finish() proves the plan again.
+ *
+ * Other tenants' pods free no quota: where the pod does not fit by quota there is no plan. Where it
+ * fits with nobody gone there is none either. Of nodes nothing is known but what is here: whether
+ * they have CPU and memory left, and whether taints and affinity let the pod there, is not looked
+ * at; the caller learns by the outcome.
  */
 
-#define PLAN_EXACT 12
+#define PLAN_EXACT  12
+#define PLAN_TRIALS 20000
 
 /* name, text: why a pod is no victim. In the order in which they are looked for. */
 #define PLAN_EXEMPTIONS(X)                                                                 \
@@ -55,11 +63,23 @@ enum plan_exemption {
 		PLAN_EXEMPTION_COUNT
 };
 
+/* A workload by handles, as in struct cluster_victim. */
+struct plan_workload {
+	uint32_t namespace, owner;
+};
+
+/* For qsort() and bsearch(). */
+int plan_workload_compare(const void *a, const void *b);
+
 struct plan_ask {
 	uint32_t pod; /* the beneficiary: pending, kept by the cluster */
 	enum tenant_tier tier;
 	struct protection_spec protection; /* of its tenant */
 	size_t most; /* victims, at most: what the limits leave (plan/limits.h); 0: none may go */
+	/* Workloads that are left alone (limits_owner_until()), sorted; borrowed as long as the
+	 * plan lives. Their handles are good until the cluster changes. */
+	const struct plan_workload *left_alone;
+	size_t n_left_alone;
 	int64_t now_us, now_real_us;
 };
 
@@ -88,7 +108,8 @@ struct plan_counts {
 
 struct plan;
 
-/* @tools are borrowed for life. */
+/* @tools are borrowed for life, and theirs are the plan's alone: the arena is reset, the memory is
+ * filled with what is not so. */
 struct plan *plan_new(const struct place_tools *tools, const struct plan_ask *ask);
 void plan_free(struct plan *plan);
 /* Looks at the next @nodes nodes. True when all were looked at. */
@@ -99,6 +120,8 @@ struct plan_counts plan_counts(const struct plan *plan);
 /* "0 of 12 candidates eligible: 7 are not of a lower tier, ...", and of a found one its proof. */
 void plan_describe(const struct plan *plan, struct buf *buf);
 
+/* Borrowed, static. */
+const char *plan_exemption_text(enum plan_exemption exemption);
 /* The first check that exempts a pod, alone, its gang not looked at. */
 enum plan_exemption plan_exempt(const struct plan_ask *ask, uint32_t pod,
 				const struct cluster_victim *victim);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_PLAN_INTERNAL_H
+#define GPUQOS_PLAN_INTERNAL_H
+
+#include "base/map.h"
+#include "cluster/reserve.h"
+#include "cluster/uid.h"
+#include "plan/plan.h"
+
+/* What the files of this package share. */
+
+/* Of so many of an ask's cells the units are counted before placement is asked; it counts all. */
+#define PLAN_CELLS 4
+
+struct plan_member {
+	uint32_t pod, budget;
+	struct uid uid;
+};
+
+/* Pods that go together or not at all: one, or a gang. */
+struct plan_group {
+	struct plan_cost cost;
+	int64_t freed[PLAN_CELLS]; /* units on the node */
+	struct uid least;
+	uint32_t gang;     /* TABLE_NONE: one pod */
+	uint32_t first, n; /* of the members; n is 0 where these were not asked for */
+};
+
+/* Of one node. */
+struct plan_groups {
+	struct plan_group *groups; /* owned; in rising order of cost */
+	size_t n, room;
+	struct plan_member *members; /* owned */
+	size_t n_members, members_room;
+	uint32_t offers[PLAN_CELLS];
+	int64_t missing[PLAN_CELLS]; /* units, at most 0 where enough are free */
+	size_t n_cells;
+};
+
+/* What was found of a gang, whichever node it was met on first. */
+struct plan_gang {
+	uint32_t gang, pods;
+	enum plan_exemption exemption;
+	struct plan_cost cost;
+	struct uid least;
+};
+
+/* A node where eviction may help, and what that costs at least. */
+struct plan_lead {
+	struct plan_cost cost;
+	struct uid least;
+	uint32_t node;
+};
+
+/* Sets of equal cost are told apart by these, in rising order. */
+struct plan_set {
+	struct plan_cost cost;
+	uint32_t node;
+	uint32_t pods[RECEIPT_VICTIMS];
+	struct uid uids[RECEIPT_VICTIMS];
+	size_t n;
+};
+
+struct plan {
+	struct place_tools tools;
+	struct plan_ask ask;
+	struct uid uid; /* of the pod that it is for */
+	struct place place;
+	struct cluster_trial trial;
+	uint32_t gone[RECEIPT_VICTIMS];
+	struct plan_counts counts;
+	struct plan_groups groups;
+	struct plan_gang *gangs; /* owned */
+	size_t n_gangs, gangs_room;
+	struct map gangs_by_number;
+	struct plan_lead *leads; /* owned */
+	size_t n_leads, leads_room, next_lead;
+	int64_t *sizes; /* owned: scratch */
+	size_t sizes_room;
+	uint32_t next_node;
+	bool sifted, sorted; /* all nodes were looked at; leads are in order */
+	bool inexact;
+	bool found;
+	struct plan_set best;
+	uint64_t cards;
+	uint32_t trials;
+	uint32_t fits_on;    /* the node that it fits with nobody gone; TABLE_NONE */
+	uint32_t quota_says; /* nodes where the quota is what is in the way */
+	char quota[256];     /* what it says */
+};
+
+/* --- cost.c */
+struct plan_cost plan_cost_of(const struct plan_ask *ask, const struct cluster_victim *victim);
+void plan_cost_add(struct plan_cost *sum, const struct plan_cost *more);
+/* As strcmp(). */
+int plan_cost_compare(const struct plan_cost *a, const struct plan_cost *b);
+int plan_uid_compare(struct uid a, struct uid b);
+/* By cost, uids, and the nodes' names; a set's uids come to be in order. */
+int plan_set_compare(const struct cluster *cluster, const struct plan_set *a,
+		     const struct plan_set *b);
+void plan_set_sort(struct plan_set *set);
+
+/* --- groups.c */
+
+/*
+ * The groups of the pods on @node that may go, for @units. @whole: with all members, else only with
+ * what they cost. Counts in @counts where that is not NULL.
+ */
+void plan_gather(struct plan *plan, uint32_t node, const struct cluster_units *units, bool whole,
+		 struct plan_counts *counts);
+void plan_groups_clear(struct plan_groups *groups);
+/* Victims, at most. */
+size_t plan_most(const struct plan *plan);
+
+/* --- search.c */
+
+/* The best set of @node that is better than the plan's, which it takes the place of. */
+void plan_search(struct plan *plan, uint32_t node);
+/* Whether it fits with the pods of @plan->gone away. */
+bool plan_try(struct plan *plan, uint32_t node, size_t n_gone);
+/* Whether budgets allow so many of these to go. */
+bool plan_budgets_allow(const struct cluster *cluster, const struct plan_member *const *members,
+			size_t n);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans. First every node is sifted: what is missing there, who may go, and what the cheapest of
+ * these cost at least for so much. Then the nodes are searched, the one that may be cheapest first,
+ * until what is left cannot be better than what was found.
+ */
+#include "plan/plan.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "base/macros.h"
+#include "base/mem.h"
+#include "cluster/looks.h"
+#include "cluster/read.h"
+#include "plan/internal.h"
+
+struct plan *plan_new(const struct place_tools *tools, const struct plan_ask *ask)
+{
+	struct plan *plan = mem_alloc(sizeof(*plan));
+
+	plan->tools = *tools;
+	plan->tools.trial = NULL;
+	plan->ask = *ask;
+	plan->trial.gone = plan->gone;
+	plan->fits_on = TABLE_NONE;
+	plan->uid = cluster_pod_uid(tools->cluster, ask->pod);
+	return plan;
+}
+
+void plan_free(struct plan *plan)
+{
+	if (!plan)
+		return;
+	plan_groups_clear(&plan->groups);
+	map_clear(&plan->gangs_by_number);
+	mem_free(plan->gangs);
+	mem_free(plan->leads);
+	mem_free(plan->sizes);
+	mem_free(plan);
+}
+
+/* False: the pod is gone, or needs nothing more. */
+static bool begin(struct plan *plan)
+{
+	const struct cluster *cluster = plan->tools.cluster;
+	struct cluster_ask ask;
+
+	if (!cluster_pod_is(cluster, plan->ask.pod, plan->uid) ||
+	    cluster_pod_finished(cluster, plan->ask.pod) ||
+	    cluster_pod_node(cluster, plan->ask.pod) != TABLE_NONE)
+		return false;
+	arena_reset(plan->tools.arena);
+	cluster_ask_of_pod(cluster, plan->ask.pod, &ask);
+	place_begin(&plan->place, &plan->tools, &ask);
+	return true;
+}
+
+/* --- sifting */
+
+static bool could_have_room(const struct cluster_units *units, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!units[i].offered ||
+		    (units[i].kind != TABLE_NONE && units[i].total < units[i].count))
+			return false;
+	return n > 0;
+}
+
+static bool quota_allows(struct plan *plan, uint32_t node)
+{
+	struct place_answer said = place_allows(&plan->place, node);
+	struct buf text CLEANUP(buf_clear);
+
+	buf_init(&text, sizeof(plan->quota) - 1);
+	if (said.verdict == PLACE_FITS)
+		return true;
+	if (plan->quota_says++ > 0)
+		return false;
+	place_describe(&plan->place, said, &text);
+	if (text.len > 0)
+		memcpy(plan->quota, text.data, text.len);
+	return false;
+}
+
+static int falling(const void *a, const void *b)
+{
+	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+
+	return left > right ? -1 : left < right;
+}
+
+/* So many groups at least, the largest first, for what is missing of a cell; 0: all are too few. */
+static size_t fewest(struct plan *plan, size_t cell)
+{
+	const struct plan_groups *groups = &plan->groups;
+	int64_t freed = 0;
+	size_t n = 0;
+
+	if (groups->n > plan->sizes_room) {
+		plan->sizes_room = 2 * groups->n;
+		plan->sizes =
+			mem_realloc_array(plan->sizes, plan->sizes_room, sizeof(*plan->sizes));
+	}
+	for (size_t i = 0; i < groups->n; i++)
+		plan->sizes[i] = groups->groups[i].freed[cell];
+	if (groups->n > 1)
+		qsort(plan->sizes, groups->n, sizeof(*plan->sizes), falling);
+	while (n < groups->n && (n == 0 || freed < groups->missing[cell]))
+		freed = saturating_add(freed, plan->sizes[n++]);
+	return freed < groups->missing[cell] ? 0 : n;
+}
+
+/* False where nothing that may go is enough. */
+static bool bound(struct plan *plan, struct plan_lead *lead)
+{
+	const struct plan_groups *groups = &plan->groups;
+	size_t n = 1;
+
+	if (groups->n == 0)
+		return false;
+	for (size_t cell = 0; cell < groups->n_cells; cell++) {
+		size_t least = fewest(plan, cell);
+
+		if (least == 0)
+			return false;
+		n = MAX(n, least);
+	}
+	lead->cost = (struct plan_cost){0};
+	lead->least = groups->groups[0].least;
+	for (size_t i = 0; i < n; i++)
+		plan_cost_add(&lead->cost, &groups->groups[i].cost);
+	for (size_t i = 1; i < groups->n; i++)
+		if (plan_uid_compare(groups->groups[i].least, lead->least) < 0)
+			lead->least = groups->groups[i].least;
+	return lead->cost.pods <= (int64_t)plan_most(plan);
+}
+
+static void add_lead(struct plan *plan, const struct plan_lead *lead)
+{
+	if (plan->n_leads == plan->leads_room) {
+		plan->leads_room = MAX(2 * plan->leads_room, (size_t)256);
+		plan->leads =
+			mem_realloc_array(plan->leads, plan->leads_room, sizeof(*plan->leads));
+	}
+	plan->leads[plan->n_leads++] = *lead;
+}
+
+static void sift(struct plan *plan, uint32_t node)
+{
+	const struct cluster *cluster = plan->tools.cluster;
+	struct cluster_units units[LIMIT_RESOURCES_PER_POD];
+	struct plan_lead lead = {.node = node};
+
+	if (!cluster_node_exists(cluster, node) || !cluster_node_offers(cluster, node) ||
+	    !cluster_node_ready(cluster, node) || !str_empty(plan->place.ask.stranger))
+		return;
+	cluster_units_on(cluster, &plan->place.ask, node, units);
+	if (!could_have_room(units, plan->place.ask.n))
+		return;
+	plan->counts.nodes++;
+	if (!quota_allows(plan, node))
+		return;
+	if (plan->fits_on == TABLE_NONE && place_fit(&plan->place, node).verdict == PLACE_FITS)
+		plan->fits_on = node;
+	plan_gather(plan, node, units, false, &plan->counts);
+	if (bound(plan, &lead))
+		add_lead(plan, &lead);
+}
+
+static int by_bound(const void *a, const void *b)
+{
+	const struct plan_lead *left = a, *right = b;
+	int by = plan_cost_compare(&left->cost, &right->cost);
+
+	return by != 0 ? by : plan_uid_compare(left->least, right->least);
+}
+
+/* --- steps */
+
+/* What is left in order is no better than what was found. */
+static bool is_over(const struct plan *plan, const struct plan_lead *lead)
+{
+	int by;
+
+	if (!plan->found)
+		return false;
+	by = plan_cost_compare(&lead->cost, &plan->best.cost);
+	return by > 0 || (by == 0 && plan_uid_compare(lead->least, plan->best.uids[0]) > 0);
+}
+
+static bool search_next(struct plan *plan)
+{
+	const struct plan_lead *lead;
+
+	if (plan->next_lead == plan->n_leads)
+		return false;
+	lead = &plan->leads[plan->next_lead++];
+	if (is_over(plan, lead))
+		return false;
+	if (cluster_node_exists(plan->tools.cluster, lead->node))
+		plan_search(plan, lead->node);
+	return true;
+}
+
+static bool sift_next(struct plan *plan)
+{
+	uint32_t node = cluster_node_next(plan->tools.cluster, plan->next_node);
+
+	if (node == TABLE_NONE)
+		return false;
+	plan->next_node = node + 1;
+	sift(plan, node);
+	return plan->fits_on == TABLE_NONE;
+}
+
+bool plan_step(struct plan *plan, size_t nodes)
+{
+	if (plan->ask.most == 0 || plan->fits_on != TABLE_NONE || !begin(plan))
+		return true;
+	for (; !plan->sifted && nodes > 0; nodes--)
+		plan->sifted = !sift_next(plan);
+	if (plan->fits_on != TABLE_NONE)
+		return true;
+	if (!plan->sifted)
+		return false;
+	if (!plan->sorted && plan->n_leads > 1)
+		qsort(plan->leads, plan->n_leads, sizeof(*plan->leads), by_bound);
+	plan->sorted = true;
+	for (; nodes > 0; nodes--)
+		if (!search_next(plan))
+			return true;
+	return false;
+}
+
+/* --- the end */
+
+/* Groups that make up the victims, each whole; false where some do not. */
+static bool find_victims(const struct plan *plan, size_t *ret_groups, size_t *ret_n)
+{
+	const struct plan_groups *groups = &plan->groups;
+	size_t pods = 0, n = 0;
+
+	for (size_t i = 0; i < groups->n; i++) {
+		size_t in = 0;
+
+		for (uint32_t k = 0; k < groups->groups[i].n; k++) {
+			const struct plan_member *member =
+				&groups->members[groups->groups[i].first + k];
+
+			for (size_t v = 0; v < plan->best.n; v++)
+				in += plan->best.pods[v] == member->pod &&
+				      uid_equal(plan->best.uids[v], member->uid);
+		}
+		if (in == 0)
+			continue;
+		if (in != groups->groups[i].n || n == RECEIPT_VICTIMS)
+			return false;
+		ret_groups[n++] = i;
+		pods += in;
+	}
+	*ret_n = n;
+	return pods == plan->best.n;
+}
+
+/* Whether it fits with all of @chosen gone but the one that is @kept. */
+static bool fits_without(struct plan *plan, const size_t *chosen, size_t n, size_t kept)
+{
+	size_t gone = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct plan_group *group = &plan->groups.groups[chosen[i]];
+
+		for (uint32_t k = 0; i != kept && k < group->n; k++)
+			plan->gone[gone++] = plan->groups.members[group->first + k].pod;
+	}
+	return plan_try(plan, plan->best.node, gone);
+}
+
+static bool budgets_allow(const struct plan *plan, const size_t *chosen, size_t n)
+{
+	const struct plan_member *members[RECEIPT_VICTIMS];
+	size_t n_members = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < plan->groups.groups[chosen[i]].n; k++)
+			members[n_members++] =
+				&plan->groups.members[plan->groups.groups[chosen[i]].first + k];
+	return plan_budgets_allow(plan->tools.cluster, members, n_members);
+}
+
+static bool prove(struct plan *plan)
+{
+	struct cluster_units units[LIMIT_RESOURCES_PER_POD];
+	size_t chosen[RECEIPT_VICTIMS], n;
+
+	if (!cluster_node_exists(plan->tools.cluster, plan->best.node) ||
+	    !cluster_node_ready(plan->tools.cluster, plan->best.node))
+		return false;
+	plan->n_gangs = 0;
+	map_clear(&plan->gangs_by_number);
+	cluster_units_on(plan->tools.cluster, &plan->place.ask, plan->best.node, units);
+	plan_gather(plan, plan->best.node, units, true, NULL);
+	if (!find_victims(plan, chosen, &n) || !budgets_allow(plan, chosen, n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (fits_without(plan, chosen, n, i))
+			return false;
+	return fits_without(plan, chosen, n, n);
+}
+
+bool plan_finish(struct plan *plan, struct plan_found *ret_found)
+{
+	if (!plan->found || !begin(plan) || !prove(plan)) {
+		plan->found = false;
+		return false;
+	}
+	plan->cards = place_cards(&plan->place, plan->best.node);
+	ret_found->node = plan->best.node;
+	ret_found->cards = plan->cards;
+	memcpy(ret_found->victims, plan->best.pods, sizeof(ret_found->victims));
+	ret_found->n_victims = plan->best.n;
+	ret_found->cost = plan->best.cost;
+	ret_found->exact = !plan->inexact;
+	return true;
+}
+
+struct plan_counts plan_counts(const struct plan *plan)
+{
+	return plan->counts;
+}

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random plans on small clusters against brute force: every set of groups on every node is tried.
+ * The plan has the cost of the cheapest that fits, and is the one that comes first of those that
+ * cost the same; keeping any one of its groups breaks the fit; nobody who is exempt is among its
+ * victims; and the cluster without these pods has room for the one that waits.
+ *
+ * GPUQOS_SEED=n repeats one plan, GPUQOS_SOAK=1 makes many more.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/macros.h"
+#include "cluster/looks.h"
+#include "cluster/read.h"
+#include "cluster/reserve.h"
+#include "cluster/tenants.h"
+#include "lib/layouts.h"
+#include "plan/plan.h"
+
+#define PLANS      10000
+#define SOAK_PLANS 500000
+#define NOW_S      2000000
+#define NOW        (NOW_S * USEC_PER_SEC)
+
+enum { NODES = 3, PODS = 16, TENANTS = 3, NO_NODE = -1 };
+
+struct pod {
+	int tenant; /* TENANTS: of none */
+	int node;
+	int64_t cards;
+	int64_t age_s;
+	enum pod_phase phase;
+	bool terminating;
+	enum topology_policy policy;
+	uint64_t told_cards; /* by kubelet */
+};
+
+struct world {
+	struct random random;
+	uint64_t seed;
+	struct cluster *cluster;
+	struct machine machines[NODES];
+	size_t n_cards[NODES];
+	struct pod pods[PODS]; /* the last waits */
+	enum tenant_tier tiers[TENANTS];
+	int64_t ceiling_gpus;
+	struct topology_spec topology;
+	struct place_memory memory, other_memory;
+	struct arena arena, other_arena;
+	struct placement_weights weights;
+	struct plan_ask ask;
+};
+
+static struct world world;
+static size_t n_found, n_none, n_fitting, n_quota, n_sets, n_victims_most;
+
+static uint32_t below(struct world *w, uint32_t bound)
+{
+	return (uint32_t)random_below(&w->random, bound);
+}
+
+static bool chance(struct world *w, uint32_t one_in)
+{
+	return below(w, one_in) == 0;
+}
+
+struct name {
+	char text[24];
+};
+
+static struct name name_of(const char *kind, int number)
+{
+	struct name name;
+
+	snprintf(name.text, sizeof(name.text), "%s-%d", kind, number);
+	return name;
+}
+
+/* --- telling */
+
+static void tell_node(struct world *w, struct cluster *cluster, int n)
+{
+	struct name name = name_of("node", n);
+	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
+				     .product = STR("H100"),
+				     .unit_memory = 80 * GIB,
+				     .count = (int64_t)w->n_cards[n],
+				     .allocatable = (int64_t)w->n_cards[n],
+				     .sharing = DEVICE_WHOLE};
+	struct node_facts facts = {.name = str_from(name.text),
+				   .uid = str_from(name.text),
+				   .ready = NODE_READY,
+				   .offers = &offer,
+				   .n_offers = 1,
+				   .layout = &w->machines[n].layout,
+				   .layout_state = LAYOUT_IS_KNOWN};
+
+	assert_int_equal(cluster_apply_node(cluster, &facts, NULL), 0);
+}
+
+static void tell_tenant(struct world *w, struct cluster *cluster, int t)
+{
+	struct name name = name_of("team", t);
+	struct str value = str_from(name.text);
+	struct label_requirement requirement = {STR("team"), LABEL_IN, &value, 1};
+	struct label label = {STR("team"), value};
+	struct tenant_facts facts = {
+		.name = value,
+		.uid = value,
+		.spec = {.namespaces = {&requirement, 1},
+			 .tier = t < TENANTS ? w->tiers[t] : TIER_TRAINING,
+			 .ceiling = AMOUNT_NONE,
+			 .ceiling_gpus = t == 0 ? w->ceiling_gpus : AMOUNT_NONE,
+			 .topology = w->topology}};
+	struct namespace_facts namespace = {
+		.name = value, .uid = value, .labels = &label, .n_labels = t < TENANTS};
+	struct quota_facts quota = {
+		.namespace = value,
+		.name = STR("q"),
+		.uid = STR("q"),
+		.spec = {.gpu_memory = 100000 * GIB,
+			 .gpus = AMOUNT_NONE,
+			 .pod_gpu_memory = AMOUNT_NONE,
+			 .pod_gpus = AMOUNT_NONE},
+		.has_status = true,
+		.status = {.granted = 100000 * GIB,
+			   .effective = 100000 * GIB,
+			   .granted_gpus = 1000,
+			   .effective_gpus = 1000,
+			   .tenant = t < TENANTS ? value : STR_NONE},
+	};
+
+	assert_int_equal(cluster_apply_namespace(cluster, &namespace, NULL), 0);
+	assert_int_equal(cluster_apply_quota(cluster, &quota, NULL), 0);
+	if (t < TENANTS)
+		assert_int_equal(cluster_apply_tenant(cluster, &facts, NULL), 0);
+}
+
+static void tell_pod(struct world *w, struct cluster *cluster, int p)
+{
+	const struct pod *pod = &w->pods[p];
+	struct name name = name_of("pod", p), space = name_of("team", pod->tenant);
+	struct name node = name_of("node", pod->node);
+	struct device_ask ask = device_ask_units(STR("nvidia.com/gpu"), pod->cards);
+	struct container_facts container = {CONTAINER_NORMAL, &ask, 1};
+	struct str ids[LIMIT_LAYOUT_GPUS];
+	struct pod_facts facts = {
+		.namespace = str_from(space.text),
+		.name = str_from(name.text),
+		.uid = str_from(name.text),
+		.created_us = NOW - pod->age_s * USEC_PER_SEC,
+		.node = pod->node == NO_NODE ? STR_NONE : str_from(node.text),
+		.phase = pod->phase,
+		.terminating = pod->terminating,
+		.containers = &container,
+		.n_containers = 1,
+		.alignment = {.guaranteed = true,
+			      .whole_cpus = true,
+			      .wished = pod->policy != TOPOLOGY_NONE,
+			      .policy = pod->policy},
+		.device_ids = ids,
+	};
+
+	for (size_t card = 0; pod->node != NO_NODE && card < w->n_cards[pod->node]; card++)
+		if (pod->told_cards >> card & 1)
+			ids[facts.n_device_ids++] = w->machines[pod->node].gpus[card].uuid;
+	assert_int_equal(cluster_apply_pod(cluster, &facts, NULL), 0);
+}
+
+static void refresh(struct cluster *cluster)
+{
+	uint32_t tenant, namespace;
+
+	while (cluster_take_dirty_tenant(cluster, &tenant))
+		cluster_refresh_tenant(cluster, tenant);
+	while (cluster_take_dirty(cluster, &namespace))
+		cluster_refresh(cluster, namespace);
+}
+
+/* @gone: pods that it is not told of, each a bit. */
+static struct cluster *tell_all_but(struct world *w, uint32_t gone)
+{
+	static const struct hash_key key = {3, 4};
+	struct cluster *cluster = cluster_new(&key);
+
+	for (int t = 0; t <= TENANTS; t++)
+		tell_tenant(w, cluster, t);
+	for (int n = 0; n < NODES; n++)
+		tell_node(w, cluster, n);
+	for (int p = 0; p < PODS; p++)
+		if (!(gone >> p & 1))
+			tell_pod(w, cluster, p);
+	refresh(cluster);
+	return cluster;
+}
+
+static uint32_t pod_handle(const struct world *w, const struct cluster *cluster, int p)
+{
+	struct name name = name_of("pod", p), space = name_of("team", w->pods[p].tenant);
+
+	return cluster_pod_find(cluster, str_from(space.text), str_from(name.text),
+				str_from(name.text));
+}
+
+static uint32_t node_handle(const struct cluster *cluster, int n)
+{
+	struct name name = name_of("node", n);
+
+	return cluster_node_find(cluster, str_from(name.text));
+}
+
+/* --- a random cluster */
+
+static int64_t free_on(const struct world *w, int n)
+{
+	int64_t left = (int64_t)w->n_cards[n];
+
+	for (int p = 0; p < PODS; p++)
+		if (w->pods[p].node == n && w->pods[p].phase != POD_SUCCEEDED)
+			left -= w->pods[p].cards;
+	return left;
+}
+
+static void give_cards(struct world *w, struct pod *pod)
+{
+	uint64_t taken = 0;
+
+	for (int p = 0; p < PODS; p++)
+		if (&w->pods[p] != pod && w->pods[p].node == pod->node &&
+		    w->pods[p].phase != POD_SUCCEEDED)
+			taken |= w->pods[p].told_cards;
+	while (__builtin_popcountll(pod->told_cards) < pod->cards) {
+		uint32_t card = below(w, (uint32_t)w->n_cards[pod->node]);
+
+		if (!(taken >> card & 1))
+			pod->told_cards |= UINT64_C(1) << card;
+	}
+}
+
+static void make_pod(struct world *w, int p)
+{
+	static const int64_t ages[] = {0, 59, 60, 61, 100, 100, 100, 1000, 1000, 1000, 50000};
+	struct pod *pod = &w->pods[p];
+
+	*pod = (struct pod){
+		.tenant = chance(w, 12) ? TENANTS : (int)below(w, TENANTS),
+		.node = (int)below(w, NODES),
+		.cards = 1 + below(w, chance(w, 2) ? 1 : 5),
+		.age_s = ages[below(w, ARRAY_SIZE(ages))],
+		.phase = chance(w, 12)   ? POD_SUCCEEDED
+			 : chance(w, 10) ? POD_PENDING
+					 : POD_RUNNING,
+		.terminating = chance(w, 20),
+	};
+	if (free_on(w, pod->node) < 0)
+		pod->node = NO_NODE;
+	if (pod->node != NO_NODE && pod->phase == POD_RUNNING)
+		give_cards(w, pod);
+}
+
+static void make_node(struct world *w, int n)
+{
+	struct machine *machine = &w->machines[n];
+
+	if (chance(w, 2))
+		machine_dgx_h100(machine);
+	else
+		machine_pcie_box(machine);
+	w->n_cards[n] = machine->layout.n_gpus;
+	for (size_t card = 0; card < w->n_cards[n]; card++) {
+		snprintf(machine->uuids[card], sizeof(machine->uuids[card]), "g%d-%zu", n, card);
+		machine->gpus[card].uuid = str_from(machine->uuids[card]);
+	}
+	machine->layout.kubelet = (struct layout_kubelet){
+		chance(w, 2) ? LAYOUT_POLICY_SINGLE_NUMA : LAYOUT_POLICY_NONE, false, true};
+}
+
+static void make(struct world *w, uint64_t seed)
+{
+	w->seed = seed;
+	random_init(&w->random, seed);
+	w->weights = PLACEMENT_WEIGHTS_DEFAULT;
+	for (int p = 0; p < PODS; p++)
+		w->pods[p] = (struct pod){.node = NO_NODE};
+	for (int t = 0; t < TENANTS; t++)
+		w->tiers[t] = chance(w, 3) ? (enum tenant_tier)below(w, 3) : TIER_BEST_EFFORT;
+	w->tiers[0] = chance(w, 4) ? TIER_TRAINING : TIER_INFERENCE;
+	w->ceiling_gpus = chance(w, 6) ? 1 + below(w, 8) : AMOUNT_NONE;
+	w->topology = (struct topology_spec){(enum topology_policy)below(w, 3),
+					     (enum layout_scope)below(w, 3), MISMATCH_ALERT};
+	for (int n = 0; n < NODES; n++)
+		make_node(w, n);
+	for (int p = 0; p < PODS - 1; p++)
+		make_pod(w, p);
+	w->pods[PODS - 1] = (struct pod){
+		.tenant = 0,
+		.node = NO_NODE,
+		.cards = 1 + below(w, chance(w, 2) ? 4 : 8),
+		.phase = POD_PENDING,
+	};
+	w->cluster = tell_all_but(w, 0);
+	w->ask = (struct plan_ask){
+		.pod = pod_handle(w, w->cluster, PODS - 1),
+		.tier = w->tiers[0],
+		.protection = PROTECTION_DEFAULT,
+		.most = chance(w, 4) ? 1 + below(w, 3) : 16,
+		.now_us = NOW,
+		.now_real_us = NOW,
+	};
+	if (chance(w, 4))
+		w->ask.protection.victim_tiers = below(w, 8);
+}
+
+/* --- brute force */
+
+static bool is_eligible(const struct world *w, int p)
+{
+	const struct pod *pod = &w->pods[p];
+
+	return p != PODS - 1 && pod->node != NO_NODE && pod->phase != POD_SUCCEEDED &&
+	       !pod->terminating && pod->tenant < TENANTS && w->tiers[pod->tenant] < w->ask.tier &&
+	       (w->ask.protection.victim_tiers >> w->tiers[pod->tenant] & 1) && pod->age_s >= 60;
+}
+
+static struct plan_cost cost_of(const struct world *w, uint32_t set)
+{
+	struct plan_cost cost = {0};
+
+	for (int p = 0; p < PODS; p++) {
+		const struct pod *pod = &w->pods[p];
+
+		if (!(set >> p & 1))
+			continue;
+		cost.lost += pod->phase == POD_RUNNING ? pod->age_s * pod->cards : 0;
+		cost.pods++;
+		cost.owned += pod->cards * 80 * GIB;
+		cost.busy += pod->cards * 1000;
+	}
+	return cost;
+}
+
+static int64_t sign(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int64_t compare(const struct plan_cost *a, const struct plan_cost *b)
+{
+	int64_t by = sign(a->lost, b->lost);
+
+	by = by ? by : sign(a->pods, b->pods);
+	by = by ? by : sign(a->owned, b->owned);
+	return by ? by : sign(a->busy, b->busy);
+}
+
+/* In the world as it is, with these gone. */
+static bool fits_without(struct world *w, int n, uint32_t gone)
+{
+	uint32_t handles[PODS];
+	struct cluster_trial trial = {handles, 0};
+	struct place_tools tools = {w->cluster, &w->weights, &w->other_memory, &w->other_arena,
+				    &trial};
+	struct cluster_ask ask;
+	struct place place;
+
+	for (int p = 0; p < PODS; p++)
+		if (gone >> p & 1)
+			handles[trial.n++] = pod_handle(w, w->cluster, p);
+	arena_reset(&w->other_arena);
+	cluster_ask_of_pod(w->cluster, w->ask.pod, &ask);
+	place_begin(&place, &tools, &ask);
+	n_sets++;
+	return place_fit(&place, node_handle(w->cluster, n)).verdict == PLACE_FITS;
+}
+
+/* In a cluster that never had them. */
+static bool fits_anew(struct world *w, int n, uint32_t gone)
+{
+	CLEANUP(cluster_free) struct cluster *cluster = tell_all_but(w, gone);
+	struct place_memory *memory = test_calloc(1, sizeof(*memory));
+	struct place_tools tools = {cluster, &w->weights, memory, &w->other_arena, NULL};
+	struct cluster_ask ask;
+	struct place place;
+	bool fits;
+
+	arena_reset(&w->other_arena);
+	cluster_ask_of_pod(cluster, pod_handle(w, cluster, PODS - 1), &ask);
+	place_begin(&place, &tools, &ask);
+	fits = place_fit(&place, node_handle(cluster, n)).verdict == PLACE_FITS;
+	place_memory_clear(memory);
+	test_free(memory);
+	return fits;
+}
+
+struct best {
+	bool found, fits; /* fits: with nobody gone */
+	struct plan_cost cost;
+};
+
+static void try_node(struct world *w, int n, struct best *best)
+{
+	int on[PODS];
+	uint32_t n_on = 0;
+
+	if (fits_without(w, n, 0))
+		best->fits = true;
+	for (int p = 0; p < PODS; p++)
+		if (w->pods[p].node == n && is_eligible(w, p))
+			on[n_on++] = p;
+	for (uint32_t choice = 1; choice < UINT32_C(1) << n_on; choice++) {
+		struct plan_cost cost;
+		uint32_t set = 0;
+
+		for (uint32_t i = 0; i < n_on; i++)
+			if (choice >> i & 1)
+				set |= UINT32_C(1) << on[i];
+		if ((size_t)__builtin_popcount(set) > w->ask.most)
+			continue;
+		cost = cost_of(w, set);
+		if ((best->found && compare(&cost, &best->cost) >= 0) || !fits_without(w, n, set))
+			continue;
+		best->found = true;
+		best->cost = cost;
+	}
+}
+
+/* --- the plan */
+
+static uint32_t set_of(const struct world *w, const struct plan_found *found)
+{
+	uint32_t set = 0;
+
+	for (size_t i = 0; i < found->n_victims; i++)
+		for (int p = 0; p < PODS; p++)
+			if (pod_handle(w, w->cluster, p) == found->victims[i])
+				set |= UINT32_C(1) << p;
+	return set;
+}
+
+static void fail_at(const struct world *w, const char *what)
+{
+	fail_msg("seed %llu: %s", (unsigned long long)w->seed, what);
+}
+
+static void check_found(struct world *w, const struct plan_found *found, const struct best *best)
+{
+	uint32_t set = set_of(w, found);
+	struct plan_cost cost = cost_of(w, set);
+	int n = 0;
+
+	while (node_handle(w->cluster, n) != found->node)
+		n++;
+	if (!best->found)
+		fail_at(w, "a plan where there is none");
+	if (compare(&cost, &found->cost) != 0 || compare(&cost, &best->cost) != 0)
+		fail_at(w, "it is not what the cheapest costs");
+	if ((size_t)__builtin_popcount(set) != found->n_victims || found->n_victims > w->ask.most)
+		fail_at(w, "another number of victims");
+	for (int p = 0; p < PODS; p++) {
+		if (!(set >> p & 1))
+			continue;
+		if (!is_eligible(w, p))
+			fail_at(w, "somebody who is exempt");
+		if (fits_without(w, n, set & ~(UINT32_C(1) << p)))
+			fail_at(w, "somebody who could stay");
+	}
+	if (!fits_anew(w, n, set))
+		fail_at(w, "it does not fit when they are gone");
+	if (!found->exact)
+		fail_at(w, "it was not exact");
+	n_found++;
+	n_victims_most = MAX(n_victims_most, found->n_victims);
+}
+
+static struct plan *run_plan(struct world *w)
+{
+	struct place_tools tools = {w->cluster, &w->weights, &w->memory, &w->arena, NULL};
+	struct plan *plan = plan_new(&tools, &w->ask);
+
+	while (!plan_step(plan, 1 + below(w, 4)))
+		;
+	return plan;
+}
+
+static void check(struct world *w)
+{
+	CLEANUP(plan_free) struct plan *plan = run_plan(w);
+	struct buf said CLEANUP(buf_clear);
+	struct plan_found found;
+	struct best best = {0};
+
+	buf_init(&said, 4096);
+	for (int n = 0; n < NODES; n++)
+		try_node(w, n, &best);
+	if (plan_finish(plan, &found)) {
+		if (best.fits)
+			fail_at(w, "a plan where it fits with nobody gone");
+		check_found(w, &found, &best);
+		return;
+	}
+	if (best.found && !best.fits)
+		fail_at(w, "no plan where there is one");
+	plan_describe(plan, &said);
+	buf_add(&said, "", 1);
+	n_none += !best.fits;
+	n_fitting += best.fits;
+	if (best.fits != (strstr(said.data, "with nobody gone") != NULL))
+		fail_at(w, said.data);
+	n_quota += strstr(said.data, "quota") != NULL;
+}
+
+/* Twice the same cluster, told in another order, has the same plan. */
+static void check_order(struct world *w)
+{
+	CLEANUP(plan_free) struct plan *plan = run_plan(w);
+	struct plan_found found, again;
+	bool is_found = plan_finish(plan, &found);
+	uint32_t set = is_found ? set_of(w, &found) : 0;
+	CLEANUP(plan_free) struct plan *other = NULL;
+
+	cluster_free(w->cluster);
+	w->cluster = tell_all_but(w, 0xaaaa & ~(UINT32_C(1) << (PODS - 1)));
+	for (int p = PODS - 1; p-- > 0;)
+		if (0xaaaa >> p & 1)
+			tell_pod(w, w->cluster, p);
+	refresh(w->cluster);
+	place_memory_clear(&w->memory);
+	place_memory_clear(&w->other_memory);
+	w->ask.pod = pod_handle(w, w->cluster, PODS - 1);
+	other = run_plan(w);
+	if (plan_finish(other, &again) != is_found || (is_found && set_of(w, &again) != set))
+		fail_at(w, "another plan for the same cluster");
+}
+
+static void every_plan_is_the_cheapest(void **state)
+{
+	const char *only = getenv("GPUQOS_SEED");
+	uint64_t first = only ? strtoull(only, NULL, 10) : 1;
+	uint64_t n = only ? 1 : getenv("GPUQOS_SOAK") ? SOAK_PLANS : PLANS;
+
+	(void)state;
+	arena_init(&world.arena, 4 << 20);
+	arena_init(&world.other_arena, 4 << 20);
+	for (uint64_t seed = first; seed < first + n; seed++) {
+		make(&world, seed);
+		check(&world);
+		if (seed % 8 == 0)
+			check_order(&world);
+		cluster_free(world.cluster);
+		place_memory_clear(&world.memory);
+		place_memory_clear(&world.other_memory);
+	}
+	arena_clear(&world.arena);
+	arena_clear(&world.other_arena);
+	print_message("%zu plans, of at most %zu victims; none for %zu, of which %zu by quota; %zu "
+		      "needed none; %zu sets tried\n",
+		      n_found, n_victims_most, n_none, n_quota, n_fitting, n_sets);
+	assert_true(only || (n_found > 0 && n_none > 0 && n_quota > 0 && n_victims_most > 3));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_plan_is_the_cheapest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
