@@ -189,18 +189,17 @@ static void part_begin(struct part *part)
 	part->pods = 1;
 }
 
-static struct part part_of(const struct cluster *cluster, const struct pod_record *pod)
+/* In place: a part has room for many rows, which few pods have. */
+void pod_part(const struct cluster *cluster, const struct pod_record *pod, struct part *ret_part)
 {
 	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
-	struct part part;
 
-	part_begin(&part);
-	part.live = pod->node != TABLE_NONE;
-	part.released = pod->released;
+	part_begin(ret_part);
+	ret_part->live = pod->node != TABLE_NONE;
+	ret_part->released = pod->released;
 	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next)
 		add_cell(cluster, pod->node, pod->product, vectors_cell(&cluster->vectors, cell),
-			 &part);
-	return part;
+			 ret_part);
 }
 
 void part_on(const struct cluster *cluster, uint32_t node, const struct cluster_ask *ask,
@@ -211,11 +210,6 @@ void part_on(const struct cluster *cluster, uint32_t node, const struct cluster_
 	ret_part->released = false;
 	for (size_t i = 0; i < ask->n; i++)
 		add_cell(cluster, node, ask->product, &ask->cells[i], ret_part);
-}
-
-void pod_part(const struct cluster *cluster, const struct pod_record *pod, struct part *ret_part)
-{
-	*ret_part = part_of(cluster, pod);
 }
 
 /* --- sums */
@@ -330,7 +324,7 @@ static struct sums add_up(struct cluster *cluster, uint32_t namespace)
 		record->charge = 0;
 		if (pod_finished(record))
 			continue;
-		part = part_of(cluster, record);
+		pod_part(cluster, record, &part);
 		record->charge = part.bytes;
 		sums_change(cluster, &sums, &part, 1);
 	}
@@ -378,7 +372,7 @@ void ledger_remove(struct cluster *cluster, uint32_t pod)
 
 	if (!sums || pod_finished(record))
 		return;
-	part = part_of(cluster, record);
+	pod_part(cluster, record, &part);
 	part.bytes = record->charge;
 	sums_change(cluster, sums, &part, -1);
 }
@@ -392,7 +386,7 @@ void ledger_add(struct cluster *cluster, uint32_t pod)
 	record->charge = 0;
 	if (!sums || pod_finished(record))
 		return;
-	part = part_of(cluster, record);
+	pod_part(cluster, record, &part);
 	record->charge = part.bytes;
 	sums_change(cluster, sums, &part, 1);
 	remember(cluster, record->namespace);

@@ -15,6 +15,8 @@
 #include "cluster/read.h"
 #include "plan/internal.h"
 
+#define TRIALS_OF_NODE 4 /* take as long as one node does otherwise */
+
 struct plan *plan_new(const struct place_tools *tools, const struct plan_ask *ask)
 {
 	struct plan *plan = mem_alloc(sizeof(*plan));
@@ -216,6 +218,8 @@ static bool sift_next(struct plan *plan)
 
 bool plan_step(struct plan *plan, size_t nodes)
 {
+	uint32_t trials;
+
 	if (plan->ask.most == 0 || plan->fits_on != TABLE_NONE || !begin(plan))
 		return true;
 	for (; !plan->sifted && nodes > 0; nodes--)
@@ -227,7 +231,8 @@ bool plan_step(struct plan *plan, size_t nodes)
 	if (!plan->sorted && plan->n_leads > 1)
 		qsort(plan->leads, plan->n_leads, sizeof(*plan->leads), by_bound);
 	plan->sorted = true;
-	for (; nodes > 0; nodes--)
+	trials = plan->trials;
+	for (; nodes > (plan->trials - trials) / TRIALS_OF_NODE; nodes--)
 		if (!search_next(plan))
 			return true;
 	return false;
