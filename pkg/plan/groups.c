@@ -260,6 +260,21 @@ void plan_gather(struct plan *plan, uint32_t node, const struct cluster_units *u
 		counts->eligible += exemption == PLAN_NONE;
 		counts->exempt[exemption]++;
 	}
-	if (groups->n > 1)
+	if (whole && groups->n > 1)
 		qsort(groups->groups, groups->n, sizeof(*groups->groups), by_cost);
+}
+
+/* Few of few: so many passes are faster than to sort them all. */
+void plan_groups_select(struct plan_groups *groups, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct plan_group swap = groups->groups[i];
+		size_t least = i;
+
+		for (size_t k = i + 1; k < groups->n; k++)
+			if (by_cost(&groups->groups[k], &groups->groups[least]) < 0)
+				least = k;
+		groups->groups[i] = groups->groups[least];
+		groups->groups[least] = swap;
+	}
 }

@@ -28,7 +28,7 @@ struct plan_group {
 
 /* Of one node. */
 struct plan_groups {
-	struct plan_group *groups; /* owned; in rising order of cost */
+	struct plan_group *groups; /* owned; in rising order of cost where gathered whole */
 	size_t n, room;
 	struct plan_member *members; /* owned */
 	size_t n_members, members_room;
@@ -78,7 +78,7 @@ struct plan {
 	int64_t *sizes; /* owned: scratch */
 	size_t sizes_room;
 	uint32_t next_node;
-	bool sifted, sorted; /* all nodes were looked at; leads are in order */
+	bool sifted; /* all nodes were looked at */
 	bool inexact;
 	bool found;
 	struct plan_set best;
@@ -108,6 +108,8 @@ void plan_set_sort(struct plan_set *set);
  */
 void plan_gather(struct plan *plan, uint32_t node, const struct cluster_units *units, bool whole,
 		 struct plan_counts *counts);
+/* Puts the @n cheapest first, in rising order. */
+void plan_groups_select(struct plan_groups *groups, size_t n);
 void plan_groups_clear(struct plan_groups *groups);
 /* Victims, at most. */
 size_t plan_most(const struct plan *plan);

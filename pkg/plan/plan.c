@@ -85,11 +85,18 @@ static bool quota_allows(struct plan *plan, uint32_t node)
 	return false;
 }
 
-static int falling(const void *a, const void *b)
+/* The largest of @n, which is taken off. */
+static int64_t take_largest(int64_t *sizes, size_t n)
 {
-	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+	size_t largest = 0;
+	int64_t size;
 
-	return left > right ? -1 : left < right;
+	for (size_t i = 1; i < n; i++)
+		if (sizes[i] > sizes[largest])
+			largest = i;
+	size = sizes[largest];
+	sizes[largest] = sizes[n - 1];
+	return size;
 }
 
 /* So many groups at least, the largest first, for what is missing of a cell; 0: all are too few. */
@@ -106,17 +113,17 @@ static size_t fewest(struct plan *plan, size_t cell)
 	}
 	for (size_t i = 0; i < groups->n; i++)
 		plan->sizes[i] = groups->groups[i].freed[cell];
-	if (groups->n > 1)
-		qsort(plan->sizes, groups->n, sizeof(*plan->sizes), falling);
-	while (n < groups->n && (n == 0 || freed < groups->missing[cell]))
-		freed = saturating_add(freed, plan->sizes[n++]);
+	while (n < groups->n && (n == 0 || freed < groups->missing[cell])) {
+		freed = saturating_add(freed, take_largest(plan->sizes, groups->n - n));
+		n++;
+	}
 	return freed < groups->missing[cell] ? 0 : n;
 }
 
 /* False where nothing that may go is enough. */
 static bool bound(struct plan *plan, struct plan_lead *lead)
 {
-	const struct plan_groups *groups = &plan->groups;
+	struct plan_groups *groups = &plan->groups;
 	size_t n = 1;
 
 	if (groups->n == 0)
@@ -128,6 +135,9 @@ static bool bound(struct plan *plan, struct plan_lead *lead)
 			return false;
 		n = MAX(n, least);
 	}
+	if (n > plan_most(plan))
+		return false;
+	plan_groups_select(groups, n);
 	lead->cost = (struct plan_cost){0};
 	lead->least = groups->groups[0].least;
 	for (size_t i = 0; i < n; i++)
@@ -191,12 +201,31 @@ static bool is_over(const struct plan *plan, const struct plan_lead *lead)
 	return by > 0 || (by == 0 && plan_uid_compare(lead->least, plan->best.uids[0]) > 0);
 }
 
+#define LEADS_PICKED 8 /* before they are sorted: mostly the first few are all that is searched */
+
+static void pick_lead(struct plan *plan)
+{
+	struct plan_lead *rest = &plan->leads[plan->next_lead], swap = rest[0];
+	size_t n = plan->n_leads - plan->next_lead, least = 0;
+
+	if (plan->next_lead == LEADS_PICKED)
+		qsort(rest, n, sizeof(*rest), by_bound);
+	if (plan->next_lead >= LEADS_PICKED)
+		return;
+	for (size_t i = 1; i < n; i++)
+		if (by_bound(&rest[i], &rest[least]) < 0)
+			least = i;
+	rest[0] = rest[least];
+	rest[least] = swap;
+}
+
 static bool search_next(struct plan *plan)
 {
 	const struct plan_lead *lead;
 
 	if (plan->next_lead == plan->n_leads)
 		return false;
+	pick_lead(plan);
 	lead = &plan->leads[plan->next_lead++];
 	if (is_over(plan, lead))
 		return false;
@@ -228,9 +257,6 @@ bool plan_step(struct plan *plan, size_t nodes)
 		return true;
 	if (!plan->sifted)
 		return false;
-	if (!plan->sorted && plan->n_leads > 1)
-		qsort(plan->leads, plan->n_leads, sizeof(*plan->leads), by_bound);
-	plan->sorted = true;
 	trials = plan->trials;
 	for (; nodes > (plan->trials - trials) / TRIALS_OF_NODE; nodes--)
 		if (!search_next(plan))

@@ -72,7 +72,8 @@ static void add_tenant(struct scene *s, const char *stem, unsigned int number,
 					       .tier = tier,
 					       .ceiling = AMOUNT_NONE,
 					       .ceiling_gpus = AMOUNT_NONE,
-					       .topology = TOPOLOGY_SPEC_DEFAULT}};
+					       .topology = TOPOLOGY_SPEC_DEFAULT,
+					       .preemptible = PREEMPTIBLE_DEFAULT}};
 	struct namespace_facts namespace = {
 		.name = value, .uid = value, .labels = &label, .n_labels = 1};
 	struct quota_facts quota = {.namespace = value,

@@ -37,7 +37,8 @@ struct pod {
 	int tenant; /* TENANTS: of none */
 	int node;
 	int64_t cards;
-	int64_t age_s;
+	int64_t age_s, checkpoint_s; /* ago; checkpoint_s 0: none */
+	int gang;                    /* of its tenant's; 0: none */
 	enum pod_phase phase;
 	bool terminating;
 	enum topology_policy policy;
@@ -61,7 +62,7 @@ struct world {
 };
 
 static struct world world;
-static size_t n_found, n_none, n_fitting, n_quota, n_sets, n_victims_most;
+static size_t n_found, n_none, n_fitting, n_quota, n_sets, n_victims_most, n_gangs;
 
 static uint32_t below(struct world *w, uint32_t bound)
 {
@@ -120,7 +121,8 @@ static void tell_tenant(struct world *w, struct cluster *cluster, int t)
 			 .tier = t < TENANTS ? w->tiers[t] : TIER_TRAINING,
 			 .ceiling = AMOUNT_NONE,
 			 .ceiling_gpus = t == 0 ? w->ceiling_gpus : AMOUNT_NONE,
-			 .topology = w->topology}};
+			 .topology = w->topology,
+			 .preemptible = PREEMPTIBLE_DEFAULT}};
 	struct namespace_facts namespace = {
 		.name = value, .uid = value, .labels = &label, .n_labels = t < TENANTS};
 	struct quota_facts quota = {
@@ -149,7 +151,7 @@ static void tell_pod(struct world *w, struct cluster *cluster, int p)
 {
 	const struct pod *pod = &w->pods[p];
 	struct name name = name_of("pod", p), space = name_of("team", pod->tenant);
-	struct name node = name_of("node", pod->node);
+	struct name node = name_of("node", pod->node), gang = name_of("gang", pod->gang);
 	struct device_ask ask = device_ask_units(STR("nvidia.com/gpu"), pod->cards);
 	struct container_facts container = {CONTAINER_NORMAL, &ask, 1};
 	struct str ids[LIMIT_LAYOUT_GPUS];
@@ -168,6 +170,11 @@ static void tell_pod(struct world *w, struct cluster *cluster, int p)
 			      .wished = pod->policy != TOPOLOGY_NONE,
 			      .policy = pod->policy},
 		.device_ids = ids,
+		.exit = {.gang = pod->gang > 0 ? GANG_KUEUE : GANG_NONE,
+			 .gang_name = pod->gang > 0 ? str_from(gang.text) : STR_NONE,
+			 .checkpoint_us = pod->checkpoint_s > 0
+						  ? NOW - pod->checkpoint_s * USEC_PER_SEC
+						  : 0},
 	};
 
 	for (size_t card = 0; pod->node != NO_NODE && card < w->n_cards[pod->node]; card++)
@@ -260,7 +267,10 @@ static void make_pod(struct world *w, int p)
 			 : chance(w, 10) ? POD_PENDING
 					 : POD_RUNNING,
 		.terminating = chance(w, 20),
+		.gang = chance(w, 3) ? 1 + (int)below(w, 2) : 0,
 	};
+	if (chance(w, 3) && pod->age_s > 1)
+		pod->checkpoint_s = 1 + below(w, (uint32_t)pod->age_s - 1);
 	if (free_on(w, pod->node) < 0)
 		pod->node = NO_NODE;
 	if (pod->node != NO_NODE && pod->phase == POD_RUNNING)
@@ -322,13 +332,74 @@ static void make(struct world *w, uint64_t seed)
 
 /* --- brute force */
 
-static bool is_eligible(const struct world *w, int p)
+static bool is_in_gang(const struct world *w, const struct pod *pod, int p)
+{
+	const struct pod *other = &w->pods[p];
+
+	return other->tenant == pod->tenant && other->gang == pod->gang && p != PODS - 1 &&
+	       other->phase != POD_SUCCEEDED;
+}
+
+/* What of its gang tells how long it ran, and when it saved that. */
+static void times_of(const struct world *w, int p, int64_t *ret_age, int64_t *ret_checkpoint)
 {
 	const struct pod *pod = &w->pods[p];
 
-	return p != PODS - 1 && pod->node != NO_NODE && pod->phase != POD_SUCCEEDED &&
-	       !pod->terminating && pod->tenant < TENANTS && w->tiers[pod->tenant] < w->ask.tier &&
-	       (w->ask.protection.victim_tiers >> w->tiers[pod->tenant] & 1) && pod->age_s >= 60;
+	int64_t gang_age = -1;
+
+	*ret_age = pod->age_s;
+	*ret_checkpoint = pod->checkpoint_s;
+	for (int k = 0; pod->gang > 0 && k < PODS; k++) {
+		const struct pod *other = &w->pods[k];
+
+		if (!is_in_gang(w, pod, k))
+			continue;
+		if (other->phase == POD_RUNNING && !other->terminating)
+			gang_age = MAX(gang_age, other->age_s);
+		if (other->checkpoint_s > 0 &&
+		    (*ret_checkpoint == 0 || other->checkpoint_s < *ret_checkpoint))
+			*ret_checkpoint = other->checkpoint_s;
+	}
+	if (gang_age >= 0)
+		*ret_age = gang_age;
+	if (*ret_checkpoint > *ret_age)
+		*ret_checkpoint = 0;
+}
+
+static bool goes_along(const struct pod *pod)
+{
+	return pod->node != NO_NODE && pod->phase != POD_SUCCEEDED && !pod->terminating;
+}
+
+static bool is_eligible(const struct world *w, int p)
+{
+	const struct pod *pod = &w->pods[p];
+	int64_t age, checkpoint;
+
+	times_of(w, p, &age, &checkpoint);
+	return p != PODS - 1 && goes_along(pod) && pod->tenant < TENANTS &&
+	       w->tiers[pod->tenant] < w->ask.tier &&
+	       (w->ask.protection.victim_tiers >> w->tiers[pod->tenant] & 1) && age >= 60;
+}
+
+/* Who goes with it, itself too; 0: nobody, since one of them may not. */
+static uint32_t group_of(const struct world *w, int p)
+{
+	const struct pod *pod = &w->pods[p];
+	uint32_t set = 0;
+
+	if (!is_eligible(w, p))
+		return 0;
+	if (pod->gang == 0)
+		return UINT32_C(1) << p;
+	for (int k = 0; k < PODS; k++) {
+		if (!is_in_gang(w, pod, k) || !goes_along(&w->pods[k]))
+			continue;
+		if (!is_eligible(w, k))
+			return 0;
+		set |= UINT32_C(1) << k;
+	}
+	return set;
 }
 
 static struct plan_cost cost_of(const struct world *w, uint32_t set)
@@ -337,10 +408,14 @@ static struct plan_cost cost_of(const struct world *w, uint32_t set)
 
 	for (int p = 0; p < PODS; p++) {
 		const struct pod *pod = &w->pods[p];
+		int64_t age, checkpoint;
 
 		if (!(set >> p & 1))
 			continue;
-		cost.lost += pod->phase == POD_RUNNING ? pod->age_s * pod->cards : 0;
+		times_of(w, p, &age, &checkpoint);
+		if (checkpoint > 0)
+			age -= MIN(age - checkpoint, 3600);
+		cost.lost += pod->phase == POD_RUNNING ? age * pod->cards : 0;
 		cost.pods++;
 		cost.owned += pod->cards * 80 * GIB;
 		cost.busy += pod->cards * 1000;
@@ -406,23 +481,36 @@ struct best {
 	struct plan_cost cost;
 };
 
+static size_t groups_on(const struct world *w, int n, uint32_t *ret_groups)
+{
+	size_t n_groups = 0;
+	uint32_t all = 0;
+
+	for (int p = 0; p < PODS; p++) {
+		uint32_t group = w->pods[p].node == n ? group_of(w, p) : 0;
+
+		if (group == 0 || all & group)
+			continue;
+		all |= group;
+		ret_groups[n_groups++] = group;
+	}
+	return n_groups;
+}
+
 static void try_node(struct world *w, int n, struct best *best)
 {
-	int on[PODS];
-	uint32_t n_on = 0;
+	uint32_t groups[PODS];
+	size_t n_groups = groups_on(w, n, groups);
 
 	if (fits_without(w, n, 0))
 		best->fits = true;
-	for (int p = 0; p < PODS; p++)
-		if (w->pods[p].node == n && is_eligible(w, p))
-			on[n_on++] = p;
-	for (uint32_t choice = 1; choice < UINT32_C(1) << n_on; choice++) {
+	for (uint32_t choice = 1; choice < UINT32_C(1) << n_groups; choice++) {
 		struct plan_cost cost;
 		uint32_t set = 0;
 
-		for (uint32_t i = 0; i < n_on; i++)
+		for (size_t i = 0; i < n_groups; i++)
 			if (choice >> i & 1)
-				set |= UINT32_C(1) << on[i];
+				set |= groups[i];
 		if ((size_t)__builtin_popcount(set) > w->ask.most)
 			continue;
 		cost = cost_of(w, set);
@@ -468,9 +556,12 @@ static void check_found(struct world *w, const struct plan_found *found, const s
 	for (int p = 0; p < PODS; p++) {
 		if (!(set >> p & 1))
 			continue;
-		if (!is_eligible(w, p))
+		if (group_of(w, p) == 0)
 			fail_at(w, "somebody who is exempt");
-		if (fits_without(w, n, set & ~(UINT32_C(1) << p)))
+		if (group_of(w, p) & ~set)
+			fail_at(w, "a part of a gang");
+		n_gangs += group_of(w, p) != UINT32_C(1) << p;
+		if (fits_without(w, n, set & ~group_of(w, p)))
 			fail_at(w, "somebody who could stay");
 	}
 	if (!fits_anew(w, n, set))
@@ -562,9 +653,10 @@ static void every_plan_is_the_cheapest(void **state)
 	arena_clear(&world.arena);
 	arena_clear(&world.other_arena);
 	print_message("%zu plans, of at most %zu victims; none for %zu, of which %zu by quota; %zu "
-		      "needed none; %zu sets tried\n",
-		      n_found, n_victims_most, n_none, n_quota, n_fitting, n_sets);
-	assert_true(only || (n_found > 0 && n_none > 0 && n_quota > 0 && n_victims_most > 3));
+		      "needed none; %zu victims of gangs; %zu sets tried\n",
+		      n_found, n_victims_most, n_none, n_quota, n_fitting, n_gangs, n_sets);
+	assert_true(only || (n_found > 0 && n_none > 0 && n_quota > 0 && n_gangs > 0 &&
+			     n_victims_most > 3));
 }
 
 int main(void)
