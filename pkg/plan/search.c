@@ -7,6 +7,8 @@
  * Sets are walked through depth first, the cheaper groups first; a set is not gone into further
  * when it fits, costs more than the best, or cannot come to free enough.
  */
+#include <stdlib.h>
+
 #include "base/checked.h"
 #include "base/macros.h"
 #include "plan/internal.h"
@@ -198,24 +200,44 @@ static void minimise(struct search *search)
 	}
 }
 
-static void search_greedily(struct search *search)
+/* One after the other that may go, until it fits. */
+static bool gather_enough(struct search *search)
 {
-	bool found = false;
-	struct plan_cost cost;
-	struct plan_set set;
-
-	search->plan->inexact = true;
-	for (size_t next = 0; next < search->groups->n && !found; next++) {
-		if (search->n == RECEIPT_VICTIMS)
-			return;
+	search->n = 0;
+	for (size_t next = 0; next < search->groups->n && search->n < RECEIPT_VICTIMS; next++) {
 		search->chosen[search->n++] = next;
 		if (!is_allowed(search))
 			search->n--;
-		else
-			found = frees_enough(search, search->groups->n) && fits(search);
+		else if (frees_enough(search, search->groups->n) && fits(search))
+			return true;
 	}
-	if (!found)
-		return;
+	return false;
+}
+
+static int by_freed(const void *a, const void *b)
+{
+	const struct plan_group *left = a, *right = b;
+
+	for (size_t cell = 0; cell < PLAN_CELLS; cell++)
+		if (left->freed[cell] != right->freed[cell])
+			return left->freed[cell] > right->freed[cell] ? -1 : 1;
+	return plan_uid_compare(left->least, right->least);
+}
+
+/* The cheapest first; where so many may not go, those that free most. */
+static void search_greedily(struct search *search)
+{
+	struct plan *plan = search->plan;
+	struct plan_groups *groups = &plan->groups;
+	struct plan_cost cost;
+	struct plan_set set;
+
+	plan->inexact = true;
+	if (!gather_enough(search)) {
+		qsort(groups->groups, groups->n, sizeof(*groups->groups), by_freed);
+		if (!gather_enough(search))
+			return;
+	}
 	minimise(search);
 	if (!fits(search)) /* asked last of another set */
 		return;
@@ -224,7 +246,7 @@ static void search_greedily(struct search *search)
 	offer(search, &set);
 }
 
-/* Where even all of them free too little, or the quota says no, no set will do. */
+/* Where even all of them free too little no set will do. */
 static bool is_hopeless(struct search *search)
 {
 	return search->groups->n == 0 || !frees_enough(search, 0);

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a plan says, and when it is none. tests/prop/prop_plan.c has that it is the cheapest. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "cluster/holders.h"
+#include "cluster/read.h"
+#include "cluster/reserve.h"
+#include "cluster/tenants.h"
+#include "plan/plan.h"
+
+#define NOW (1000000 * USEC_PER_SEC)
+
+/* Nodes without a layout; tenants chat (Inference), train and rest (Training). */
+struct scene {
+	struct cluster *cluster;
+	struct place_memory memory;
+	struct arena arena;
+	struct placement_weights weights;
+	struct plan_ask ask;
+	struct plan *plan;
+	struct plan_found found;
+	char said[1024];
+};
+
+static void add_node(struct scene *s, const char *name, int64_t cards, enum node_ready ready)
+{
+	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
+				     .product = STR("H100"),
+				     .unit_memory = 80 * GIB,
+				     .count = cards,
+				     .allocatable = cards,
+				     .sharing = DEVICE_WHOLE};
+	struct node_facts facts = {.name = str_from(name),
+				   .uid = str_from(name),
+				   .ready = ready,
+				   .offers = &offer,
+				   .n_offers = 1};
+
+	assert_int_equal(cluster_apply_node(s->cluster, &facts, NULL), 0);
+}
+
+static void add_tenant(struct scene *s, const char *name, enum tenant_tier tier, int64_t ceiling)
+{
+	struct str value = str_from(name);
+	struct label_requirement requirement = {STR("team"), LABEL_IN, &value, 1};
+	struct label label = {STR("team"), value};
+	struct namespace_facts namespace = {
+		.name = value, .uid = value, .labels = &label, .n_labels = 1};
+	struct quota_facts quota = {.namespace = value,
+				    .name = STR("q"),
+				    .uid = STR("q"),
+				    .spec = {.gpu_memory = 10000 * GIB,
+					     .gpus = AMOUNT_NONE,
+					     .pod_gpu_memory = AMOUNT_NONE,
+					     .pod_gpus = AMOUNT_NONE},
+				    .has_status = true,
+				    .status = {.granted = 10000 * GIB,
+					       .effective = 10000 * GIB,
+					       .granted_gpus = 1000,
+					       .effective_gpus = 1000,
+					       .tenant = value}};
+	struct tenant_facts facts = {.name = value,
+				     .uid = value,
+				     .spec = {.namespaces = {&requirement, 1},
+					      .tier = tier,
+					      .ceiling = AMOUNT_NONE,
+					      .ceiling_gpus = ceiling,
+					      .topology = TOPOLOGY_SPEC_DEFAULT,
+					      .preemptible = PREEMPTIBLE_DEFAULT}};
+
+	assert_int_equal(cluster_apply_namespace(s->cluster, &namespace, NULL), 0);
+	assert_int_equal(cluster_apply_quota(s->cluster, &quota, NULL), 0);
+	assert_int_equal(cluster_apply_tenant(s->cluster, &facts, NULL), 0);
+}
+
+static int setup(void **state)
+{
+	static const struct hash_key key = {1, 2};
+	struct scene *s = test_calloc(1, sizeof(*s));
+
+	s->cluster = cluster_new(&key);
+	s->weights = PLACEMENT_WEIGHTS_DEFAULT;
+	arena_init(&s->arena, 16 << 20);
+	add_tenant(s, "chat", TIER_INFERENCE, AMOUNT_NONE);
+	add_tenant(s, "train", TIER_TRAINING, AMOUNT_NONE);
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *s = *state;
+
+	plan_free(s->plan);
+	place_memory_clear(&s->memory);
+	cluster_free(s->cluster);
+	arena_clear(&s->arena);
+	test_free(s);
+	return 0;
+}
+
+struct pod {
+	const char *namespace, *name;
+	int64_t gpus;
+	const char *node; /* NULL: pending */
+	int64_t age_s;
+	const char *gang; /* NULL: none */
+};
+
+static void add_pod(struct scene *s, struct pod pod)
+{
+	struct device_ask ask = device_ask_units(STR("nvidia.com/gpu"), pod.gpus);
+	struct container_facts container = {CONTAINER_NORMAL, &ask, 1};
+	struct pod_facts facts = {
+		.namespace = str_from(pod.namespace),
+		.name = str_from(pod.name),
+		.uid = str_from(pod.name),
+		.created_us = NOW - pod.age_s * USEC_PER_SEC,
+		.node = pod.node ? str_from(pod.node) : STR_NONE,
+		.phase = pod.node ? POD_RUNNING : POD_PENDING,
+		.containers = &container,
+		.n_containers = 1,
+		.exit = {.gang = pod.gang ? GANG_KUEUE : GANG_NONE,
+			 .gang_name = pod.gang ? str_from(pod.gang) : STR_NONE},
+	};
+
+	assert_int_equal(cluster_apply_pod(s->cluster, &facts, NULL), 0);
+}
+
+static uint32_t pod_of(const struct scene *s, const char *namespace, const char *name)
+{
+	return cluster_pod_find(s->cluster, str_from(namespace), str_from(name), str_from(name));
+}
+
+static void refresh(struct scene *s)
+{
+	uint32_t tenant, ns;
+
+	while (cluster_take_dirty_tenant(s->cluster, &tenant))
+		cluster_refresh_tenant(s->cluster, tenant);
+	while (cluster_take_dirty(s->cluster, &ns))
+		cluster_refresh(s->cluster, ns);
+}
+
+static void begin(struct scene *s, const char *pod, size_t most)
+{
+	struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena, NULL};
+
+	refresh(s);
+	s->ask = (struct plan_ask){
+		.pod = pod_of(s, "chat", pod),
+		.tier = TIER_INFERENCE,
+		.protection = PROTECTION_DEFAULT,
+		.most = most,
+		.now_us = NOW,
+		.now_real_us = NOW,
+	};
+	plan_free(s->plan);
+	s->plan = plan_new(&tools, &s->ask);
+	while (!plan_step(s->plan, 1))
+		;
+}
+
+static bool finish(struct scene *s)
+{
+	bool found = plan_finish(s->plan, &s->found);
+	struct buf said CLEANUP(buf_clear);
+
+	buf_init(&said, sizeof(s->said) - 1);
+	plan_describe(s->plan, &said);
+	memcpy(s->said, said.data, said.len);
+	s->said[said.len] = '\0';
+	return found;
+}
+
+static bool plan(struct scene *s, const char *pod, size_t most)
+{
+	begin(s, pod, most);
+	return finish(s);
+}
+
+static void what_is_found_is_told_with_its_cost(void **state)
+{
+	struct scene *s = *state;
+
+	add_node(s, "n", 4, NODE_READY);
+	add_pod(s, (struct pod){"train", "old", 2, "n", 7200, NULL});
+	add_pod(s, (struct pod){"train", "new", 2, "n", 3600, NULL});
+	add_pod(s, (struct pod){"chat", "c", 1, NULL, 0, NULL});
+	assert_true(plan(s, "c", 16));
+	assert_int_equal(s->found.n_victims, 1);
+	assert_int_equal(s->found.victims[0], pod_of(s, "train", "new"));
+	assert_int_equal(s->found.cost.lost, 7200);
+	assert_int_equal(s->found.cost.owned, 160 * GIB);
+	assert_true(s->found.exact);
+	assert_string_equal(s->said,
+			    "it fits on n with 1 of 2 pods gone, and with any of them kept it does "
+			    "not; that costs 7200 GPU-seconds since their last checkpoint and 160 "
+			    "GiB that is not borrowed");
+}
+
+static void where_none_is_eligible_the_reasons_are_told(void **state)
+{
+	struct scene *s = *state;
+
+	add_node(s, "n", 4, NODE_READY);
+	add_pod(s, (struct pod){"train", "a", 1, "n", 10, NULL});
+	add_pod(s, (struct pod){"train", "b", 1, "n", 10, NULL});
+	add_pod(s, (struct pod){"chat", "d", 1, "n", 1000, NULL});
+	add_pod(s, (struct pod){"alone", "e", 1, "n", 1000, NULL});
+	add_pod(s, (struct pod){"chat", "c", 1, NULL, 0, NULL});
+	assert_false(plan(s, "c", 16));
+	assert_string_equal(s->said, "0 of 4 candidates eligible: 1: its namespace belongs to no "
+				     "tenant; 1: its tier is not lower; 2: it has not run for its "
+				     "minimum time");
+	assert_int_equal(plan_counts(s->plan).exempt[PLAN_YOUNG], 2);
+}
+
+static void the_quota_is_told_where_it_is_in_the_way(void **state)
+{
+	struct scene *s = *state;
+
+	add_tenant(s, "chat", TIER_INFERENCE, 1);
+	add_node(s, "n", 4, NODE_READY);
+	add_pod(s, (struct pod){"train", "a", 4, "n", 1000, NULL});
+	add_pod(s, (struct pod){"chat", "c", 2, NULL, 0, NULL});
+	assert_false(plan(s, "c", 16));
+	assert_non_null(strstr(s->said,
+			       "on 1 of 1 nodes the quota of its own tenant is in the way, "
+			       "which nobody's going changes: "));
+	assert_non_null(strstr(s->said, "chat"));
+}
+
+static void nobody_goes_where_it_fits_as_it_is(void **state)
+{
+	struct scene *s = *state;
+
+	add_node(s, "n", 4, NODE_READY);
+	add_node(s, "m", 4, NODE_READY);
+	add_pod(s, (struct pod){"train", "a", 4, "n", 1000, NULL});
+	add_pod(s, (struct pod){"chat", "c", 4, NULL, 0, NULL});
+	assert_false(plan(s, "c", 16));
+	assert_string_equal(s->said, "it fits on m with nobody gone");
+}
+
+static void no_more_go_than_may(void **state)
+{
+	struct scene *s = *state;
+
+	add_node(s, "n", 2, NODE_READY);
+	add_pod(s, (struct pod){"train", "a", 1, "n", 1000, NULL});
+	add_pod(s, (struct pod){"train", "b", 1, "n", 1000, NULL});
+	add_pod(s, (struct pod){"chat", "c", 2, NULL, 0, NULL});
+	assert_false(plan(s, "c", 0));
+	assert_false(plan(s, "c", 1));
+	assert_true(plan(s, "c", 2));
+}
+
+static void a_node_that_is_not_ready_is_none(void **state)
+{
+	struct scene *s = *state;
+
+	add_node(s, "n", 2, NODE_NOT_READY);
+	add_pod(s, (struct pod){"train", "a", 2, "n", 1000, NULL});
+	add_pod(s, (struct pod){"chat", "c", 2, NULL, 0, NULL});
+	assert_false(plan(s, "c", 16));
+	assert_string_equal(s->said,
+			    "0 of 0 candidates eligible; no node that is ready has as much "
+			    "as it asks for");
+}
+
+static void a_gang_goes_whole_wherever_it_runs(void **state)
+{
+	struct scene *s = *state;
+
+	add_node(s, "n", 2, NODE_READY);
+	add_node(s, "m", 2, NODE_READY);
+	add_pod(s, (struct pod){"train", "g1", 2, "n", 100, "g"});
+	add_pod(s, (struct pod){"train", "g2", 1, "m", 100, "g"});
+	add_pod(s, (struct pod){"train", "x", 1, "m", 100000, NULL});
+	add_pod(s, (struct pod){"chat", "c", 1, NULL, 0, NULL});
+	assert_true(plan(s, "c", 16));
+	assert_int_equal(s->found.n_victims, 2);
+	assert_int_equal(s->found.cost.lost, 300);
+	assert_true(plan(s, "c", 1)); /* the gang is too large then */
+	assert_int_equal(s->found.victims[0], pod_of(s, "train", "x"));
+	assert_int_equal(plan_counts(s->plan).exempt[PLAN_GANG_TOO_LARGE], 2);
+}
+
+static void one_member_that_may_not_go_spares_its_gang(void **state)
+{
+	struct scene *s = *state;
+
+	add_node(s, "n", 2, NODE_READY);
+	add_node(s, "m", 1, NODE_READY);
+	add_pod(s, (struct pod){"train", "g1", 2, "n", 100, "g"});
+	add_pod(s, (struct pod){"train", "g2", 1, "m", 100, "g"});
+	add_pod(s, (struct pod){"chat", "c", 1, NULL, 0, NULL});
+	cluster_note_eviction(s->cluster, &(struct eviction){
+						  .namespace = STR("train"),
+						  .name = STR("g2"),
+						  .uid = STR("g2"),
+						  .outcome = EVICTION_BUDGET,
+						  .now_us = NOW,
+					  });
+	assert_false(plan(s, "c", 16));
+	assert_int_equal(plan_counts(s->plan).exempt[PLAN_GANG], 1);
+	assert_int_equal(plan_counts(s->plan).exempt[PLAN_REFUSED], 1);
+}
+
+static void many_groups_are_answered_by_a_minimal_set(void **state)
+{
+	struct scene *s = *state;
+	char names[40][16];
+
+	add_node(s, "n", 40, NODE_READY);
+	for (int i = 0; i < 40; i++) {
+		snprintf(names[i], sizeof(names[i]), "p%d", i);
+		if (i % 2 == 0)
+			add_pod(s, (struct pod){"train", names[i], 1, "n", 100 + i, NULL});
+	}
+	add_pod(s, (struct pod){"train", "big", 20, "n", 5000, NULL});
+	add_pod(s, (struct pod){"chat", "c", 4, NULL, 0, NULL});
+	assert_true(plan(s, "c", 16));
+	assert_int_equal(s->found.n_victims, 4);
+	assert_int_equal(s->found.cost.lost, 100 + 102 + 104 + 106);
+	assert_false(s->found.exact);
+	assert_non_null(strstr(s->said, "there may be a cheaper way"));
+	assert_true(plan(s, "c", 3)); /* four are more than may go */
+	assert_int_equal(s->found.n_victims, 1);
+}
+
+static void room_that_is_held_for_another_is_none(void **state)
+{
+	struct scene *s = *state;
+
+	add_node(s, "n", 2, NODE_READY);
+	add_pod(s, (struct pod){"train", "a", 1, "n", 1000, NULL});
+	add_pod(s, (struct pod){"chat", "first", 1, NULL, 0, NULL});
+	add_pod(s, (struct pod){"chat", "c", 1, NULL, 0, NULL});
+	assert_true(
+		cluster_reserve(s->cluster, &(struct cluster_hold){
+						    .id = STR("r"),
+						    .tenant = STR("chat"),
+						    .node = cluster_node_find(s->cluster, STR("n")),
+						    .tier = TIER_INFERENCE,
+						    .namespace = STR("chat"),
+						    .name = STR("first"),
+						    .uid = STR("first"),
+						    .until_us = 2 * NOW,
+						    .pod = pod_of(s, "chat", "first"),
+					    }));
+	assert_true(plan(s, "c", 16));
+	assert_int_equal(s->found.n_victims, 1);
+	assert_false(plan(s, "first", 16)); /* for it there is room */
+}
+
+static void what_changed_since_it_was_found_ends_it(void **state)
+{
+	struct scene *s = *state;
+
+	add_node(s, "n", 2, NODE_READY);
+	add_pod(s, (struct pod){"train", "a", 1, "n", 1000, NULL});
+	add_pod(s, (struct pod){"train", "b", 1, "n", 1000, NULL});
+	add_pod(s, (struct pod){"chat", "c", 1, NULL, 0, NULL});
+	begin(s, "c", 16);
+	add_pod(s, (struct pod){"train", "unrelated", 1, NULL, 0, NULL});
+	refresh(s);
+	assert_true(finish(s));
+	begin(s, "c", 16);
+	cluster_delete(s->cluster, CLUSTER_PODS, STR("train"), STR("b")); /* so there is room */
+	refresh(s);
+	assert_false(finish(s));
+	add_pod(s, (struct pod){"train", "b", 1, "n", 1000, NULL});
+	begin(s, "c", 16);
+	add_pod(s, (struct pod){"chat", "c", 1, "m", 0, NULL});
+	assert_false(finish(s));
+	begin(s, "c", 16);
+	assert_false(finish(s)); /* it needs nothing more */
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_found_is_told_with_its_cost),
+		TEST(where_none_is_eligible_the_reasons_are_told),
+		TEST(the_quota_is_told_where_it_is_in_the_way),
+		TEST(nobody_goes_where_it_fits_as_it_is),
+		TEST(no_more_go_than_may),
+		TEST(a_node_that_is_not_ready_is_none),
+		TEST(a_gang_goes_whole_wherever_it_runs),
+		TEST(one_member_that_may_not_go_spares_its_gang),
+		TEST(many_groups_are_answered_by_a_minimal_set),
+		TEST(room_that_is_held_for_another_is_none),
+		TEST(what_changed_since_it_was_found_ends_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
