@@ -272,7 +272,7 @@ static struct place_answer fit_layout(struct place *place, struct place_look *lo
 static void meet(struct place *place, uint32_t node, struct place_line *line)
 {
 	const struct cluster *cluster = place->tools.cluster;
-	struct place_answer found = answer(PLACE_FITS, 0);
+	struct place_answer found;
 	const struct place_look *look;
 
 	line->met = true;
