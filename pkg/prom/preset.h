@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_PROM_PRESET_H
+#define GPUQOS_PROM_PRESET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+/*
+ * What presets of objectives ask Prometheus: one query for all namespaces that are to be known of,
+ * and never for others. Each pod's samples come in up to three parts, told apart by the label
+ * PROM_PART:
+ *	"value"	the figure itself, in seconds
+ *	"sum"	the rate of the sum that it was made of: 0 where nothing was counted
+ *	"at"	when its series were scraped last, in seconds since 1970
+ * Histograms may be classic or native ones. Metric names are those of vLLM 0.10, SGLang 0.5, TGI 3
+ * and Triton 2.5x; older names are not asked for.
+ */
+#define PROM_PART   "gpuqos_part"
+#define PROM_WINDOW "2m"
+
+struct prom_preset;
+
+/* By its name ("vllm-queue-time"); NULL: there is none. Borrowed, static. */
+const struct prom_preset *prom_preset_find(const char *name);
+
+/*
+ * Adds the query. @percentile: 1 to 99; of a mean it is not asked. At least one namespace; what is
+ * no letter, digit, '-' or '_' in them stands for itself all the same. Overflow is the caller's to
+ * check.
+ */
+void prom_preset_query(const struct prom_preset *preset, int percentile,
+		       const struct str *namespaces, size_t n_namespaces, struct buf *query);
+
+#endif
