@@ -13,6 +13,9 @@ void body_add_bytes(struct json_out *out, const char *key, int64_t bytes);
 void body_add_condition(struct json_out *out, const char *type, const struct condition *condition,
 			int64_t generation);
 
+/* "throttle" of a TenantQoS. */
+void body_add_throttle(struct json_out *out, const struct throttle *throttle);
+
 /* "ownerReferences": the one that controls. */
 void body_add_owner(struct json_out *out, const struct body_owner *owner);
 

@@ -86,6 +86,7 @@ static void add_status(struct json_out *out, const struct tenant_status *status)
 	json_out_int(out, "usedGPUs", status->used_gpus);
 	body_add_bytes(out, "lent", status->lent);
 	add_objectives(out, status);
+	body_add_throttle(out, &status->throttle);
 	json_out_array(out, "conditions");
 	for (i = 0; i < TENANT_CONDITION_COUNT; i++)
 		body_add_condition(out, tenant_condition_text((enum tenant_condition)i),

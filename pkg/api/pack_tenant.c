@@ -5,6 +5,7 @@
  */
 #include "api/pack.h"
 #include "api/pack_evictions.h"
+#include "api/pack_feedback.h"
 #include "api/pack_objective.h"
 #include "api/pack_selector.h"
 #include "api/pack_spec.h"
@@ -180,12 +181,22 @@ static int check_objectives(struct spec_pack *p)
 	return pack_objectives(&p->check, &p->wire->spec, &p->spec);
 }
 
+static int check_isolation(struct spec_pack *p)
+{
+	return pack_isolation(&p->check, &p->wire->spec.isolation, &p->spec.isolation);
+}
+
+static int check_feedback(struct spec_pack *p)
+{
+	return pack_feedback(&p->check, &p->wire->spec.feedback, &p->spec.feedback);
+}
+
 static int pack_spec(struct spec_pack *p)
 {
 	static int (*const checks[])(struct spec_pack *) = {
-		check_name,        check_namespaces,       check_tier,     check_ceiling,
-		check_qos_class,   check_priority_classes, check_topology, check_protection,
-		check_preemptible, check_objectives,
+		check_name,        check_namespaces,       check_tier,      check_ceiling,
+		check_qos_class,   check_priority_classes, check_topology,  check_protection,
+		check_preemptible, check_objectives,       check_isolation, check_feedback,
 	};
 	size_t i;
 
@@ -236,6 +247,7 @@ static bool read_status(const struct wire_tenant_status *wire, struct arena *are
 		.observed_generation = wire->observed_generation,
 		.granted_gpus = wire->granted_gpus,
 		.used_gpus = wire->used_gpus,
+		.throttle = pack_throttle(&wire->throttle),
 	};
 	const struct pack_bytes_field amounts[] = {
 		{wire->granted, &status.granted},
@@ -276,7 +288,9 @@ int api_pack_tenant(const struct wire_tenant *wire, struct arena *arena,
 			      .spec.topology = TOPOLOGY_SPEC_DEFAULT,
 			      .spec.protection = PROTECTION_DEFAULT,
 			      .spec.preemptible = PREEMPTIBLE_DEFAULT,
-			      .spec.pending_us = AMOUNT_NONE};
+			      .spec.pending_us = AMOUNT_NONE,
+			      .spec.isolation = ISOLATION_SPEC_DEFAULT,
+			      .spec.feedback = FEEDBACK_SPEC_DEFAULT};
 	struct tenant_facts facts = identity_of(meta);
 
 	if (pack_check_meta(meta, err) < 0 || pack_spec(&p) < 0)
@@ -303,6 +317,8 @@ int api_pack_tenant_outline(const struct wire_object *wire, const char *invalid,
 	facts.spec.protection = PROTECTION_DEFAULT;
 	facts.spec.preemptible = PREEMPTIBLE_DEFAULT;
 	facts.spec.pending_us = AMOUNT_NONE;
+	facts.spec.isolation = ISOLATION_SPEC_DEFAULT;
+	facts.spec.feedback = FEEDBACK_SPEC_DEFAULT;
 	facts.invalid = invalid;
 	*ret_facts = facts;
 	return 0;

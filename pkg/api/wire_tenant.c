@@ -61,6 +61,10 @@ static const struct field tenant_spec_fields[] = {
 		 &objective_schema),
 	JSON(struct wire_tenant_spec, pending_seconds, "pendingSeconds", FIELD_INT64),
 	JSON(struct wire_tenant_spec, delegated, "delegated", FIELD_STRINGS),
+	JSON_SUB(struct wire_tenant_spec, isolation, "isolation", FIELD_MESSAGE,
+		 &wire_isolation_schema),
+	JSON_SUB(struct wire_tenant_spec, feedback, "feedback", FIELD_MESSAGE,
+		 &wire_feedback_schema),
 };
 static const struct schema tenant_spec_schema =
 	SCHEMA("TenantQoSSpec", struct wire_tenant_spec, tenant_spec_fields);
@@ -93,6 +97,8 @@ static const struct field tenant_status_fields[] = {
 	JSON(struct wire_tenant_status, objectives_text, "objectivesSummary", FIELD_STRING),
 	JSON_SUB(struct wire_tenant_status, conditions, "conditions", FIELD_MESSAGES,
 		 &wire_condition_schema),
+	JSON_SUB(struct wire_tenant_status, throttle, "throttle", FIELD_MESSAGE,
+		 &wire_throttle_schema),
 };
 static const struct schema tenant_status_schema =
 	SCHEMA("TenantQoSStatus", struct wire_tenant_status, tenant_status_fields);

@@ -3,6 +3,7 @@
 #define GPUQOS_API_WIRE_TENANT_H
 
 #include "api/wire_evictions.h"
+#include "api/wire_feedback.h"
 #include "api/wire_quota.h"
 
 /*
@@ -53,6 +54,8 @@ struct wire_tenant_spec {
 	struct wire_list objectives; /* struct wire_objective */
 	int64_t pending_seconds;
 	struct wire_list delegated; /* struct str */
+	struct wire_isolation isolation;
+	struct wire_feedback feedback;
 };
 
 #define WIRE_TENANT_CEILING    2
@@ -84,6 +87,7 @@ struct wire_tenant_status {
 	struct wire_list objectives; /* struct wire_objective_status */
 	struct str objectives_text;
 	struct wire_list conditions; /* struct wire_condition */
+	struct wire_throttle throttle;
 };
 
 struct wire_tenant {

@@ -246,9 +246,10 @@ static void view_effective(const struct cluster *cluster, uint32_t namespace, bo
 	if (tenant == TABLE_NONE || !usable)
 		return;
 	grant = grant_of(cluster, namespace);
-	view->effective = grant.effective;
+	view->effective = grant.effective - grant.withheld;
 	if (tenant_at(cluster, tenant)->ceiling_gpus == AMOUNT_NONE)
 		return;
+	grant.effective_gpus -= grant.withheld_gpus;
 	view->effective_gpus = view->effective_gpus == AMOUNT_NONE
 				       ? grant.effective_gpus
 				       : MIN(view->effective_gpus, grant.effective_gpus);

@@ -224,6 +224,56 @@ static void get_protection(struct pack_reader *reader, struct tenant_spec *spec)
 	spec->preemptible.checkpoint_credit_us = pack_get_int(reader);
 }
 
+static void put_feedback(struct buf *buf, const struct tenant_spec *spec)
+{
+	pack_put_int(buf, spec->isolation.pcie);
+	pack_put_int(buf, spec->isolation.utilisation);
+	pack_put_int(buf, spec->isolation.memory_overshoot);
+	pack_put_int(buf, (int64_t)spec->feedback.mode);
+	pack_put_int(buf, spec->feedback.decrease);
+	pack_put_int(buf, spec->feedback.recover);
+	pack_put_int(buf, spec->feedback.floor);
+	pack_put_int(buf, spec->feedback.evict_offender);
+	pack_put_int(buf, spec->feedback.reclaim_idle);
+	pack_put_int(buf, spec->feedback.override);
+	pack_put_int(buf, spec->feedback.override_until_us);
+}
+
+static void get_feedback(struct pack_reader *reader, struct tenant_spec *spec)
+{
+	spec->isolation.pcie = pack_get_int(reader);
+	spec->isolation.utilisation = pack_get_int(reader);
+	spec->isolation.memory_overshoot = pack_get_int(reader);
+	spec->feedback.mode = (enum feedback_mode)pack_get_int(reader);
+	spec->feedback.decrease = pack_get_int(reader);
+	spec->feedback.recover = pack_get_int(reader);
+	spec->feedback.floor = pack_get_int(reader);
+	spec->feedback.evict_offender = pack_get_int(reader) != 0;
+	spec->feedback.reclaim_idle = pack_get_int(reader) != 0;
+	spec->feedback.override = pack_get_int(reader);
+	spec->feedback.override_until_us = pack_get_int(reader);
+}
+
+static void put_throttle(struct buf *buf, const struct throttle *throttle)
+{
+	pack_put_int(buf, (int64_t)throttle->step);
+	pack_put_int(buf, throttle->percent);
+	pack_put_int(buf, throttle->signals);
+	pack_put_int(buf, throttle->since_us);
+	pack_put_int(buf, throttle->until_us);
+	pack_put_int(buf, throttle->futile);
+}
+
+static void get_throttle(struct pack_reader *reader, struct throttle *throttle)
+{
+	throttle->step = (enum throttle_step)pack_get_int(reader);
+	throttle->percent = pack_get_int(reader);
+	throttle->signals = (uint32_t)pack_get_int(reader);
+	throttle->since_us = pack_get_int(reader);
+	throttle->until_us = pack_get_int(reader);
+	throttle->futile = pack_get_int(reader);
+}
+
 static void put_spec(struct buf *buf, const struct tenant_spec *spec)
 {
 	pack_put_int(buf, (int64_t)spec->tier);
@@ -238,6 +288,7 @@ static void put_spec(struct buf *buf, const struct tenant_spec *spec)
 	put_protection(buf, spec);
 	pack_put_int(buf, spec->pending_us);
 	put_objectives(buf, spec);
+	put_feedback(buf, spec);
 }
 
 static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
@@ -251,6 +302,7 @@ static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
 	spec->topology.policy = (enum topology_policy)pack_get_int(reader);
 	spec->topology.scope = (enum layout_scope)pack_get_int(reader);
 	spec->topology.on_mismatch = (enum topology_mismatch)pack_get_int(reader);
+	get_feedback(reader, spec);
 	get_protection(reader, spec);
 	spec->pending_us = pack_get_int(reader);
 	get_objectives(reader, spec);
@@ -376,8 +428,10 @@ void pack_tenant(const struct tenant_facts *facts, struct buf *ret_bytes)
 							 facts->generation, facts->terminating,
 							 facts->invalid, facts->has_status});
 	put_spec(ret_bytes, &facts->spec);
-	if (facts->has_status)
+	if (facts->has_status) {
 		put_status(ret_bytes, &facts->status);
+		put_throttle(ret_bytes, &facts->status.throttle);
+	}
 }
 
 bool unpack_tenant(struct str bytes, struct arena *arena, struct tenant_facts *ret_facts)
@@ -394,8 +448,10 @@ bool unpack_tenant(struct str bytes, struct arena *arena, struct tenant_facts *r
 		.has_status = object.has_status,
 	};
 	get_spec(&reader, &ret_facts->spec);
-	if (ret_facts->has_status)
+	if (ret_facts->has_status) {
 		get_status(&reader, &ret_facts->status);
+		get_throttle(&reader, &ret_facts->status.throttle);
+	}
 	return !reader.full;
 }
 

@@ -221,6 +221,7 @@ static bool view_share(const struct cluster *cluster, uint32_t namespace, struct
 		return false;
 	share->tenant = cluster_tenant_name(cluster, tenant);
 	share->grant = namespace_at(cluster, namespace)->grant;
+	share->throttle = tenant_at(cluster, tenant)->throttle;
 	share->any_gpus = tenant_at(cluster, tenant)->ceiling_gpus == AMOUNT_NONE;
 	view->share = share;
 	return true;

@@ -281,7 +281,8 @@ struct tenant_record {
 	struct objective_record *objectives; /* owned */
 	int64_t pending_us;
 	uint32_t n_objectives;
-	uint8_t tier; /* enum tenant_tier */
+	struct throttle throttle; /* as last decided */
+	uint8_t tier;             /* enum tenant_tier */
 	bool exists, terminating, dirty;
 };
 

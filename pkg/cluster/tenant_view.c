@@ -240,7 +240,8 @@ static bool is_unenforced(const struct cluster *cluster, uint32_t namespace)
 
 		if (quota->dry_run)
 			return false;
-		if (record->decided && quota->amounts.effective != record->grant.effective)
+		if (record->decided &&
+		    quota->amounts.effective != record->grant.effective - record->grant.withheld)
 			return true;
 	}
 	return owned == TABLE_NONE ||

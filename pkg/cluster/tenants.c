@@ -232,6 +232,7 @@ void tenant_gone(struct cluster *cluster, uint32_t tenant)
 	record->preemptible = PREEMPTIBLE_DEFAULT;
 	record->sums = (struct tenant_sums){0};
 	objectives_set(cluster, tenant, NULL);
+	record->throttle = (struct throttle){0};
 	cluster->selectors_stale = true;
 	cluster_mark_tenant_dirty(cluster, tenant);
 }
@@ -340,7 +341,18 @@ static bool grants_equal(const struct tenant_grant *a, const struct tenant_grant
 	       a->granted_gpus == b->granted_gpus && a->borrowed == b->borrowed &&
 	       a->lent == b->lent && a->effective == b->effective && a->recalled == b->recalled &&
 	       a->missing == b->missing && a->missing_gpus == b->missing_gpus &&
-	       a->effective_gpus == b->effective_gpus;
+	       a->effective_gpus == b->effective_gpus && a->withheld == b->withheld &&
+	       a->withheld_gpus == b->withheld_gpus;
+}
+
+/* The namespaces' conditions tell of it. */
+static void set_throttle(struct cluster *cluster, uint32_t tenant, const struct throttle *throttle)
+{
+	struct tenant_record *record = tenant_at(cluster, tenant);
+
+	if (!throttle_equal(&record->throttle, throttle))
+		mark_members(cluster, tenant);
+	record->throttle = *throttle;
 }
 
 void cluster_grant(struct cluster *cluster, uint32_t tenant, const struct tenant_decision *decision)
@@ -348,6 +360,7 @@ void cluster_grant(struct cluster *cluster, uint32_t tenant, const struct tenant
 	if (!table_has(&cluster->tenants, tenant))
 		return;
 	tenant_at(cluster, tenant)->sums = *decision->sums;
+	set_throttle(cluster, tenant, &decision->throttle);
 	for (size_t i = 0; i < decision->n; i++) {
 		uint32_t ns = decision->namespaces[i];
 		struct namespace_record *record;
@@ -374,6 +387,7 @@ void cluster_forget_grants(struct cluster *cluster)
 	for (uint32_t tenant = table_next(&cluster->tenants, 0); tenant != TABLE_NONE;
 	     tenant = table_next(&cluster->tenants, tenant + 1)) {
 		tenant_at(cluster, tenant)->sums = (struct tenant_sums){0};
+		tenant_at(cluster, tenant)->throttle = (struct throttle){0};
 		cluster_mark_tenant_dirty(cluster, tenant);
 	}
 }

@@ -90,11 +90,13 @@ struct tenant_decision {
 	const struct tenant_grant *grants; /* in the same order */
 	size_t n;
 	const struct tenant_sums *sums;
+	struct throttle throttle; /* what the grants' withheld is for */
 };
 
 /*
  * Keeps a decision, which the next one of the tenant builds on, and marks the namespaces whose
- * grant changed. Namespaces that no longer belong to the tenant are passed over.
+ * grant changed, or all of them where the throttle did. Namespaces that no longer belong to the
+ * tenant are passed over.
  *
  * Who begins to lead forgets what it decided under an earlier lease: what another leader published
  * since then, the statuses, is newer. All tenants are then dirty.

@@ -136,6 +136,7 @@ static void may_begin(struct controller *controller)
 	work_start(controller->quota_work);
 	work_start(controller->tenant_work);
 	cluster_forget_grants(controller->cluster);
+	tenant_reconciler_forget(&controller->tenant);
 	cluster_mark_all_dirty(controller->cluster);
 	cluster_look_again(controller->cluster);
 	take_dirty(controller);

@@ -100,7 +100,11 @@ enum quota_condition {
  * - UNKNOWN_MEMORY: Unknown, devices are in use that nothing prices
  * - NOT_ACCEPTED: Unknown, nothing is measured
  *
- * Throttled: NOT_THROTTLED
+ * Throttled:
+ * - NOT_THROTTLED
+ * - THROTTLED: its tenant's use is abnormal, or was until a moment ago: less is allowed for new
+ * pods
+ * - OVERRIDDEN: likewise, as a human has set it
  *
  * Drifted:
  * - IN_SYNC
@@ -126,6 +130,9 @@ enum quota_condition {
  *   (nothing tells of some), NOT_ACCEPTED
  * - Objectives: MET, AT_RISK, VIOLATED, NO_SIGNAL (of some nothing is known, and none is bad),
  *   NOT_ASKED, NOT_ACCEPTED
+ * - Abnormal: NORMAL_USE, ABNORMAL_USE, SIGNALS_UNKNOWN (nothing tells), NOT_ASKED (feedback is
+ *   Off), NOT_ACCEPTED
+ * - Throttled: as of a quota
  */
 #define QUOTA_REASONS(X)                           \
 	X(ENFORCED, "Enforced")                    \
@@ -140,6 +147,11 @@ enum quota_condition {
 	X(OVER_LIMIT, "OverLimit")                 \
 	X(UNKNOWN_MEMORY, "UnknownDeviceMemory")   \
 	X(NOT_THROTTLED, "NotThrottled")           \
+	X(THROTTLED, "Throttled")                  \
+	X(OVERRIDDEN, "Overridden")                \
+	X(NORMAL_USE, "NormalUse")                 \
+	X(ABNORMAL_USE, "AbnormalUse")             \
+	X(SIGNALS_UNKNOWN, "SignalsUnknown")       \
 	X(IN_SYNC, "InSync")                       \
 	X(FOREIGN_WRITER, "ForeignWriter")         \
 	X(LEDGER_DIFFERS, "LedgerDiffers")         \
@@ -234,7 +246,7 @@ struct quota_status {
 	int64_t effective, used, lent, borrowed, live; /* bytes */
 	int64_t granted; /* bytes of the spec that its tenant's ceiling has room for; all without
 			    a tenant. effective = granted - lent + borrowed, but where memory is on
-			    its way from one to another: less then */
+			    its way from one to another, or the tenant is throttled: less then */
 	int64_t granted_gpus, effective_gpus; /* likewise whole cards, where its tenant's ceiling
 						 bounds them; else 0 */
 	int64_t released; /* bytes of pods stuck terminating that are no more charged */

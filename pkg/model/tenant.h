@@ -3,6 +3,7 @@
 #define GPUQOS_MODEL_TENANT_H
 
 #include "base/arena.h"
+#include "model/feedback.h"
 #include "model/labels.h"
 #include "model/objective.h"
 #include "model/protection.h"
@@ -43,6 +44,8 @@ struct tenant_spec {
 	const struct objective_spec *objectives; /* at most LIMIT_OBJECTIVES; each name once */
 	size_t n_objectives;
 	int64_t pending_us; /* a pod should be scheduled within, > 0, or AMOUNT_NONE */
+	struct isolation_spec isolation;
+	struct feedback_spec feedback;
 };
 
 /* type, status.conditions[].type of a TenantQoS */
@@ -50,6 +53,8 @@ struct tenant_spec {
 	X(READY, "Ready")               \
 	X(ACCEPTED, "Accepted")         \
 	X(EXCEEDED, "Exceeded")         \
+	X(ABNORMAL, "Abnormal")         \
+	X(THROTTLED, "Throttled")       \
 	X(TOPOLOGY, "TopologyMismatch") \
 	X(OBJECTIVES, "Objectives")
 
@@ -85,6 +90,7 @@ struct tenant_status {
 	 * be read. The oldest first. */
 	const struct receipt *receipts;
 	size_t n_receipts;
+	struct throttle throttle; /* zeroed before the first */
 };
 
 /*

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/macros.h"
+#include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "model/observed.h"
 #include "quota/internal.h"
@@ -249,7 +250,7 @@ static bool ready_waits(struct decision *d, struct condition *c)
 	if (!share || share->grant.outcome != GRANT_WAITS)
 		return false;
 	whole = status->granted - status->lent + status->borrowed;
-	waits = MAX(d->view->spec->gpu_memory - status->granted, whole - status->effective);
+	waits = MAX(d->view->spec->gpu_memory - status->granted, whole - share->grant.effective);
 	if (waits > 0)
 		condition_say(c, CONDITION_FALSE, QUOTA_REASON_PENDING,
 			      "%s are enforced; it waits for %s to be let go by siblings.",
@@ -292,6 +293,61 @@ static bool ready(struct decision *d, struct condition *c)
 }
 
 /* --- Throttled */
+
+#define RUNS_ON "What runs stays."
+
+static const struct quota_share *throttled_share(const struct decision *d)
+{
+	const struct quota_share *share = d->view->share;
+
+	return d->usable && !d->undecided && share && share->throttle.percent < THROTTLE_WHOLE &&
+			       share->throttle.step != THROTTLE_NONE
+		       ? share
+		       : NULL;
+}
+
+static void say_withheld(const struct quota_share *share, struct condition *c)
+{
+	condition_say_more(c, ": %s of GPU memory are held back from new pods. " RUNS_ON,
+			   amount_text(share->grant.withheld).text);
+}
+
+static bool throttled_by_hand(struct decision *d, struct condition *c)
+{
+	const struct quota_share *share = throttled_share(d);
+	char until[TIME_TEXT_SIZE];
+
+	if (!share || share->throttle.step != THROTTLE_OVERRIDE)
+		return false;
+	condition_say(c, CONDITION_TRUE, QUOTA_REASON_OVERRIDDEN,
+		      "The platform has set its tenant %.*s to %" PRId64
+		      " %% of what it would have",
+		      STR_ARGS(share->tenant), share->throttle.percent);
+	if (share->throttle.until_us > 0) {
+		time_format(share->throttle.until_us, false, until);
+		condition_say_more(c, " until %s", until);
+	}
+	say_withheld(share, c);
+	return true;
+}
+
+static bool throttled(struct decision *d, struct condition *c)
+{
+	const struct quota_share *share = throttled_share(d);
+	char cause[THROTTLE_CAUSE_SIZE];
+
+	if (!share)
+		return false;
+	throttle_cause(share->throttle.signals, cause);
+	condition_say(c, CONDITION_TRUE, QUOTA_REASON_THROTTLED,
+		      "Its tenant %.*s has %" PRId64 " %% of what it would have, %s",
+		      STR_ARGS(share->tenant), share->throttle.percent,
+		      share->throttle.step == THROTTLE_RELEASE ? "and is given more each minute"
+							       : "since its use is abnormal");
+	say_withheld(share, c);
+	condition_say_more(c, " Seen: %s.", cause);
+	return true;
+}
 
 static bool throttled_not(struct decision *d, struct condition *c)
 {
@@ -413,6 +469,8 @@ static const struct check {
 	{QUOTA_READY, ready_waits},
 	{QUOTA_READY, ready},
 	{QUOTA_EXCEEDED, decide_exceeded},
+	{QUOTA_THROTTLED, throttled_by_hand},
+	{QUOTA_THROTTLED, throttled},
 	{QUOTA_THROTTLED, throttled_not},
 	{QUOTA_DRIFTED, drifted_not_watched},
 	{QUOTA_DRIFTED, drifted_ledger},

@@ -64,13 +64,13 @@ static void decide_grant(struct decision *d, const struct quota_share *share)
 	status->granted = grant->granted;
 	status->lent = grant->lent;
 	status->borrowed = grant->borrowed;
-	status->effective = d->usable ? grant->effective : 0;
+	status->effective = d->usable ? grant->effective - grant->withheld : 0;
 	if (share->any_gpus)
 		return;
 	status->granted_gpus = grant->granted_gpus;
-	status->effective_gpus = d->usable ? grant->effective_gpus : 0;
+	status->effective_gpus = d->usable ? grant->effective_gpus - grant->withheld_gpus : 0;
 	d->granted_gpus = least(d->granted_gpus, grant->granted_gpus);
-	d->gpus = least(d->gpus, grant->effective_gpus);
+	d->gpus = least(d->gpus, grant->effective_gpus - grant->withheld_gpus);
 }
 
 static int decide_entitlement(struct decision *d, struct error *err)

@@ -66,6 +66,7 @@ struct tenant_view {
 	int64_t ceiling_gpus; /* whole cards, or AMOUNT_NONE */
 	const struct tenant_member *members;
 	size_t n_members;
+	int64_t withhold; /* percent of what each may hold that is held back, 0 to 100 */
 };
 
 enum grant_outcome {
@@ -82,6 +83,9 @@ struct tenant_grant {
 	 * waits for another, is lowered for another's sake, or what it borrows is called back.
 	 * Likewise whole cards, granted_gpus at most. */
 	int64_t effective, effective_gpus;
+	/* What of that is held back while the tenant is throttled: bytes, rounded up, and whole
+	 * cards, rounded down. Loans, and what a cut is, do not change by it. */
+	int64_t withheld, withheld_gpus;
 	bool recalled;                 /* it holds borrowed memory that is called back */
 	int64_t missing, missing_gpus; /* what the ceiling lacks for its raise; 0 with others */
 };

@@ -390,6 +390,8 @@ static const struct check {
 	{TENANT_OBJECTIVES, objectives_at_risk},
 	{TENANT_OBJECTIVES, objectives_unknown},
 	{TENANT_OBJECTIVES, objectives_met},
+	{TENANT_ABNORMAL, tenant_say_abnormal},
+	{TENANT_THROTTLED, tenant_say_throttled},
 };
 
 static const struct tenant_status *seen_status(const struct planning *p)

@@ -5,6 +5,7 @@
  */
 #include "base/checked.h"
 #include "base/macros.h"
+#include "model/feedback.h"
 #include "quota/tenant_internal.h"
 
 /* --- accept */
@@ -206,6 +207,16 @@ static bool waits(const struct tenant_share *share)
 	return share->given < share->goals[GIVING_OWN];
 }
 
+static void withhold(struct tenant_grant *grant, int64_t percent)
+{
+	int64_t left = throttle_part(MAX(grant->effective, 0), THROTTLE_WHOLE - percent);
+
+	if (percent == 0)
+		return;
+	grant->withheld = MAX(grant->effective, 0) - left;
+	grant->withheld_gpus = throttle_part(MAX(grant->effective_gpus, 0), percent);
+}
+
 void tenant_give(struct tenant_work *d)
 {
 	give_memory(d);
@@ -215,6 +226,7 @@ void tenant_give(struct tenant_work *d)
 
 		p->grant->effective = p->memory.given;
 		p->grant->effective_gpus = p->gpus.given;
+		withhold(p->grant, d->view->withhold);
 		if (p->grant->outcome == GRANT_FULL && (waits(&p->memory) || waits(&p->gpus)))
 			p->grant->outcome = GRANT_WAITS;
 	}

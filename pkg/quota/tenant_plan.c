@@ -204,11 +204,11 @@ static bool same_values(const struct tenant_status *a, const struct tenant_statu
 	return true;
 }
 
-/* Their messages carry amounts in use, counts of pods, and values. */
+/* Their messages carry amounts in use, counts of pods, values, and what is not known now. */
 static bool tells_amounts(int condition)
 {
 	return condition == TENANT_EXCEEDED || condition == TENANT_TOPOLOGY ||
-	       condition == TENANT_OBJECTIVES;
+	       condition == TENANT_OBJECTIVES || condition == TENANT_ABNORMAL;
 }
 
 static bool same_verdicts(const struct tenant_status *a, const struct tenant_status *b)
@@ -228,8 +228,8 @@ static bool same_but_use(const struct tenant_status *a, const struct tenant_stat
 {
 	return a->observed_generation == b->observed_generation && a->ceiling == b->ceiling &&
 	       a->ceiling_gpus == b->ceiling_gpus && a->granted == b->granted &&
-	       a->granted_gpus == b->granted_gpus && same_names(a, b) && same_states(a, b) &&
-	       same_verdicts(a, b);
+	       a->granted_gpus == b->granted_gpus && throttle_equal(&a->throttle, &b->throttle) &&
+	       same_names(a, b) && same_states(a, b) && same_verdicts(a, b);
 }
 
 /* Whether the server would show the same: everything but transition times. */
@@ -253,6 +253,7 @@ int tenant_plan_decide(const struct tenant_plan_view *view, struct arena *arena,
 	    list_objectives(&p, err) < 0)
 		return -1;
 	set_amounts(&p);
+	p.plan.status.throttle = view->throttle;
 	tenant_set_conditions(&p);
 	p.plan.write_status = !seen || !same_status(seen, &p.plan.status);
 	p.plan.status_urgent = !seen || !same_but_use(seen, &p.plan.status);

@@ -38,6 +38,9 @@ struct tenant_plan_view {
 	size_t n_objectives;
 	bool keep_values; /* their values alone are no reason to write the status now */
 	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* as seen; NULL: not there */
+	struct throttle throttle;                                   /* as decided now */
+	uint32_t unseen; /* FEEDBACK_BIT()s: of these signals nothing is known */
+	struct str offender_namespace, offender; /* a pod that is proven to be the one; or empty */
 	int64_t now_real_us;
 };
 

@@ -15,4 +15,8 @@ struct planning {
 /* All conditions, of a status that is otherwise complete. */
 void tenant_set_conditions(struct planning *p);
 
+/* tenant_throttle.c: one of them each. They always fill @c and return true. */
+bool tenant_say_abnormal(struct planning *p, struct condition *c);
+bool tenant_say_throttled(struct planning *p, struct condition *c);
+
 #endif

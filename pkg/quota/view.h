@@ -3,6 +3,7 @@
 #define GPUQOS_QUOTA_VIEW_H
 
 #include "base/str.h"
+#include "model/feedback.h"
 #include "model/quota.h"
 #include "quota/price.h"
 #include "quota/shrink.h"
@@ -26,6 +27,7 @@ struct quota_use {
 struct quota_share {
 	struct str tenant;         /* name of the TenantQoS */
 	struct tenant_grant grant; /* zeroed while the tenant has not decided */
+	struct throttle throttle;  /* why some of it is withheld; zeroed likewise */
 	bool any_gpus; /* its ceiling does not bound whole cards: the grant's do not count */
 };
 

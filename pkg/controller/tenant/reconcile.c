@@ -15,6 +15,7 @@ struct turn {
 	struct tenant_lookup lookup;
 	struct tenant_grant *grants;
 	struct tenant_sums sums;
+	struct tenant_feedback feedback;
 	struct tenant_plan plan;
 	struct work_set *set;
 	int64_t now_us;
@@ -29,8 +30,14 @@ void tenant_reconciler_clear(struct tenant_reconciler *reconciler)
 {
 	moments_clear(&reconciler->decided);
 	moments_clear(&reconciler->status_written);
+	tenant_watches_clear(&reconciler->watches);
 	arena_clear(&reconciler->arena);
 	*reconciler = (struct tenant_reconciler){0};
+}
+
+void tenant_reconciler_forget(struct tenant_reconciler *reconciler)
+{
+	tenant_watches_clear(&reconciler->watches);
 }
 
 int64_t tenant_due(struct tenant_reconciler *reconciler, uint32_t tenant)
@@ -113,7 +120,8 @@ static void record_changes(const struct turn *turn)
 	static const enum condition_status bad[TENANT_CONDITION_COUNT] = {
 		[TENANT_READY] = CONDITION_FALSE,      [TENANT_ACCEPTED] = CONDITION_FALSE,
 		[TENANT_EXCEEDED] = CONDITION_TRUE,    [TENANT_TOPOLOGY] = CONDITION_TRUE,
-		[TENANT_OBJECTIVES] = CONDITION_FALSE,
+		[TENANT_OBJECTIVES] = CONDITION_FALSE, [TENANT_ABNORMAL] = CONDITION_TRUE,
+		[TENANT_THROTTLED] = CONDITION_TRUE,
 	};
 	const struct tenant_facts *tenant = &turn->lookup.facts;
 
@@ -210,6 +218,10 @@ static int decide_plan(struct turn *turn, struct error *err)
 		.topology = lookup->topology,
 		.mismatch_namespace = lookup->mismatch_namespace,
 		.mismatch_pod = lookup->mismatch_pod,
+		.throttle = turn->feedback.throttle,
+		.unseen = turn->feedback.unseen,
+		.offender_namespace = turn->feedback.offender_namespace,
+		.offender = turn->feedback.offender,
 		.now_real_us = clock_real(loop_clock(turn->reconciler->loop)),
 	};
 
@@ -222,6 +234,21 @@ static int decide_plan(struct turn *turn, struct error *err)
 	if (view_objectives(turn, &view, err) < 0)
 		return -1;
 	return tenant_plan_decide(&view, arena, &turn->plan, err);
+}
+
+static int decide_feedback(struct turn *turn, struct error *err)
+{
+	struct tenant_reconciler *reconciler = turn->reconciler;
+	const struct tenant_moment moment = {turn->now_us,
+					     clock_real(loop_clock(reconciler->loop))};
+
+	if (tenant_feedback_step(&reconciler->watches, reconciler->cluster, turn->handle,
+				 &turn->lookup, &moment, &reconciler->arena, &turn->feedback,
+				 err) < 0)
+		return -1;
+	look_again(turn, turn->feedback.look_again_us);
+	turn->lookup.view.withhold = THROTTLE_WHOLE - turn->feedback.throttle.percent;
+	return 0;
 }
 
 static int decide_grants(struct turn *turn, struct error *err)
@@ -247,12 +274,14 @@ static int gather(struct turn *turn, struct error *err)
 
 static int decide_and_write(struct turn *turn, struct error *err)
 {
-	if (decide_grants(turn, err) < 0 || decide_plan(turn, err) < 0 ||
-	    write_bindings(turn, err) < 0 || write_status(turn, err) < 0)
+	if (decide_feedback(turn, err) < 0 || decide_grants(turn, err) < 0 ||
+	    decide_plan(turn, err) < 0 || write_bindings(turn, err) < 0 ||
+	    write_status(turn, err) < 0)
 		return -1;
 	cluster_grant(turn->reconciler->cluster, turn->handle,
 		      &(struct tenant_decision){turn->lookup.namespaces, turn->grants,
-						turn->lookup.view.n_members, &turn->sums});
+						turn->lookup.view.n_members, &turn->sums,
+						turn->feedback.throttle});
 	return 0;
 }
 

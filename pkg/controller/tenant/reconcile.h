@@ -6,6 +6,7 @@
 #include "cluster/cluster.h"
 #include "controller/caches.h"
 #include "controller/moments.h"
+#include "controller/tenant/feedback.h"
 #include "runtime/recorder.h"
 #include "runtime/work.h"
 
@@ -27,11 +28,15 @@ struct tenant_reconciler {
 	struct loop *loop;
 	int64_t usage_interval_us;
 	struct moments decided, status_written; /* by tenant handle */
+	struct tenant_watches watches;
 	struct arena arena;
 };
 
 void tenant_reconciler_init(struct tenant_reconciler *reconciler);
 void tenant_reconciler_clear(struct tenant_reconciler *reconciler);
+
+/* Who begins to lead has seen nothing of what happened meanwhile. */
+void tenant_reconciler_forget(struct tenant_reconciler *reconciler);
 
 /* When a tenant that has become dirty may be decided. */
 int64_t tenant_due(struct tenant_reconciler *reconciler, uint32_t tenant);

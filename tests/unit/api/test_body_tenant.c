@@ -36,6 +36,9 @@ static void a_status_has_all_amounts_and_conditions(void **state)
 		.n_namespaces = 2,
 		.namespaces = namespaces,
 		.n_namespaces_listed = ARRAY_SIZE(namespaces),
+		.throttle = {THROTTLE_NO_NEW_GRANTS, 70,
+			     FEEDBACK_BIT(FEEDBACK_MEMORY) | FEEDBACK_BIT(FEEDBACK_TOPOLOGY),
+			     1767323045000000, 1767323105000000, 2},
 	};
 	size_t i;
 
@@ -51,8 +54,12 @@ static void a_status_has_all_amounts_and_conditions(void **state)
 		"'grantedGPUs':6,'used':'81559Mi','usedGPUs':1,'lent':'0','objectives':[{'name':"
 		"'ttft','value':'0.213','state':'Met','reason':'WithinThreshold','since':"
 		"'2026-01-02T03:04:05Z'},{'name':'queue','state':'Unknown','reason':'Absent'}],"
-		"'objectivesSummary':'1 Met, 1 Unknown','conditions':[" CONDITION("Ready") "," CONDITION("Accepted") "," CONDITION(
-			"Exceeded") "," CONDITION("TopologyMismatch") "," CONDITION("Objectives") "]}}");
+		"'objectivesSummary':'1 Met, 1 Unknown',"
+		"'throttle':{'step':'NoNewGrants','percent':70,'cause':'pods use more GPU memory "
+		"than they were granted and cards of pods do not lie as is required','signals':["
+		"'MemoryOvershoot','TopologyMismatch'],'since':'2026-01-02T03:04:05Z',"
+		"'until':'2026-01-02T03:05:05Z','futileTries':2},'conditions':[" CONDITION("Ready") "," CONDITION("Accepted") "," CONDITION(
+			"Exceeded") "," CONDITION("Abnormal") "," CONDITION("Throttled") "," CONDITION("TopologyMismatch") "," CONDITION("Objectives") "]}}");
 }
 
 static void a_status_without_ceiling_leaves_it_out(void **state)

@@ -121,7 +121,24 @@ static const struct story stories[] = {
 	  {60, {BAD}, THROTTLE_NO_NEW_GRANTS, 70, 660},
 	  {660, {BAD, .has_offender = true}, THROTTLE_EVICT_OFFENDER, 70, 1260},
 	  {1260, {BAD, .has_offender = true}, THROTTLE_RELEASE, 70, 1320},
+	  {1330, {BAD}, THROTTLE_RELEASE, 80, 1380},
+	  {1340, {BAD}, THROTTLE_RELEASE, 80, 1380},
 	  {1500, {BAD}, THROTTLE_REST, 100, 2400}}},
+	{"a try that does have an effect ends the row of those that had none",
+	 SPEC(.recover = 50, .floor = 70),
+	 {{0, {BAD}, THROTTLE_ALERT, 100, 60},
+	  {60, {BAD}, THROTTLE_NO_NEW_GRANTS, 70, 660},
+	  {660, {BAD}, THROTTLE_RELEASE, 70, 720},
+	  {720, {BAD}, THROTTLE_REST, 100, 1620},
+	  {1620, {BAD}, THROTTLE_ALERT, 100, 1680},
+	  {1680, {BAD}, THROTTLE_NO_NEW_GRANTS, 70, 2280},
+	  {1700, {GOOD}, THROTTLE_RELEASE, 70, 1760},
+	  {1760, {GOOD}, THROTTLE_NONE, 100, 0}}},
+	{"nobody goes where the spec does not allow it",
+	 SPEC(.floor = 70),
+	 {{0, {BAD}, THROTTLE_ALERT, 100, 60},
+	  {60, {BAD, .has_offender = true}, THROTTLE_NO_NEW_GRANTS, 70, 660},
+	  {660, {BAD, .has_offender = true}, THROTTLE_RELEASE, 70, 720}}},
 	{"nobody goes where no pod is proven to be the one",
 	 SPEC(.evict_offender = true, .floor = 70),
 	 {{0, {BAD}, THROTTLE_ALERT, 100, 60},
@@ -200,11 +217,23 @@ static void test_who_changes_the_mode_is_released(void **state)
 {
 	const struct feedback_spec off = SPEC(.mode = FEEDBACK_OFF),
 				   alert = SPEC(.mode = FEEDBACK_ALERT);
-	const struct throttle at = {THROTTLE_NO_NEW_GRANTS, 50, 5, START_US, START_US, 0};
+	const struct throttle at = {THROTTLE_NO_NEW_GRANTS,  50, 5, START_US,
+				    START_US + USEC_PER_MIN, 0};
 
 	(void)state;
 	assert_int_equal(feedback_step(&at, &off, &abnormal, START_US).step, THROTTLE_RELEASE);
 	assert_int_equal(feedback_step(&at, &alert, &abnormal, START_US).step, THROTTLE_RELEASE);
+}
+
+static void test_no_rest_is_for_ever(void **state)
+{
+	const struct feedback_spec spec = SPEC(.recover = 100);
+	struct throttle t = {THROTTLE_RELEASE, 50, 5, START_US, START_US, THROTTLE_TRIES_MOST};
+
+	(void)state;
+	t = feedback_step(&t, &spec, &abnormal, START_US);
+	assert_int_equal(t.step, THROTTLE_REST);
+	assert_true(t.until_us == START_US + FEEDBACK_REST_MOST_US);
 }
 
 static void test_a_raised_floor_holds_at_once(void **state)
@@ -264,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_a_release_ends_with_nothing_left),
 		cmocka_unit_test(test_minutes_that_nobody_was_there_for_count),
 		cmocka_unit_test(test_who_changes_the_mode_is_released),
+		cmocka_unit_test(test_no_rest_is_for_ever),
 		cmocka_unit_test(test_a_raised_floor_holds_at_once),
 		cmocka_unit_test(test_a_clock_that_is_set_back_keeps_nobody_down),
 		cmocka_unit_test(test_the_cause_stands_with_it),

@@ -293,6 +293,22 @@ static void test_a_clock_that_is_set_back_begins_anew(void **state)
 	assert_int_not_equal(verdict(w, 0).outcome, FEEDBACK_ABNORMAL);
 	look(w, 120);
 	assert_int_equal(verdict(w, 0).outcome, FEEDBACK_ABNORMAL);
+	assert_false(verdict(w, 0).fresh);
+}
+
+static void test_samples_that_come_too_late_are_none(void **state)
+{
+	struct world *w = *state;
+
+	w->pods[0].memory = HUNGRY;
+	w->pods[0].utilisation = BUSY;
+	for (int i = 0; i < 60; i++) {
+		w->now_us += EVERY_US;
+		w->pods[0].sample_us = w->pods[1].sample_us = w->now_us - FEEDBACK_STALE_US;
+		feedback_watch_look(&w->watch, &w->spec, &w->facts, w->now_us);
+	}
+	assert_int_equal(w->watch.n_suspects, 0);
+	assert_int_equal(verdict(w, 0).bad, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, setup)
@@ -311,6 +327,7 @@ int main(void)
 		TEST(test_what_isolation_does_not_name_is_not_looked_at),
 		TEST(test_the_same_sample_again_is_no_evidence),
 		TEST(test_a_sample_from_the_future_is_none),
+		TEST(test_samples_that_come_too_late_are_none),
 		TEST(test_one_odd_sample_changes_nothing),
 		TEST(test_what_is_not_seen_any_more_is_unknown),
 		TEST(test_a_pod_that_is_not_measured_hides_behind_none),

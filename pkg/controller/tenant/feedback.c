@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gather what is seen of a tenant, look, step. Nobody is looked at whose feedback is Off. */
+#include "controller/tenant/feedback.h"
+
+#include "base/macros.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "cluster/users.h"
+
+/* Of the TenantQoS that was made then: a handle may come to name another. */
+struct tenant_watch {
+	int64_t created_us;
+	struct feedback_watch *watch; /* owned; NULL: nobody looks */
+};
+
+void tenant_watches_clear(struct tenant_watches *watches)
+{
+	for (size_t i = 0; i < watches->capacity; i++)
+		mem_free(watches->list[i].watch);
+	mem_free(watches->list);
+	*watches = (struct tenant_watches){0};
+}
+
+static struct tenant_watch *watch_at(struct tenant_watches *watches, uint32_t tenant)
+{
+	size_t had = watches->capacity;
+
+	if (tenant >= had) {
+		mem_grow((void **)&watches->list, &watches->capacity, (size_t)tenant + 1,
+			 sizeof(*watches->list));
+		for (size_t i = had; i < watches->capacity; i++)
+			watches->list[i] = (struct tenant_watch){0};
+	}
+	return &watches->list[tenant];
+}
+
+static void forget(struct tenant_watch *watch)
+{
+	mem_free(watch->watch);
+	*watch = (struct tenant_watch){0};
+}
+
+static struct feedback_watch *watch_of(struct tenant_watches *watches, uint32_t tenant,
+				       const struct tenant_facts *facts)
+{
+	struct tenant_watch *watch = watch_at(watches, tenant);
+
+	if (watch->created_us != facts->created_us)
+		forget(watch);
+	if (!watch->watch)
+		watch->watch = mem_alloc(sizeof(*watch->watch));
+	watch->created_us = facts->created_us;
+	return watch->watch;
+}
+
+/* --- what is seen */
+
+/*
+ * All figures are of the pod's own processes, but for what is estimated from the whole card. A pod
+ * on several cards is as busy as they are on average.
+ */
+static struct feedback_pod describe_pod(const struct cluster_user *user,
+					const struct tenant_moment *moment)
+{
+	const struct cluster_usage *usage = &user->usage;
+	struct feedback_pod pod = {
+		.key = user->key,
+		.granted = user->granted,
+		.memory = AMOUNT_UNKNOWN,
+		.utilisation = AMOUNT_UNKNOWN,
+		.pcie = AMOUNT_UNKNOWN,
+	};
+
+	if (usage->cards == 0)
+		return pod;
+	pod.memory = usage->memory;
+	pod.pcie = usage->pcie_estimated ? AMOUNT_UNKNOWN : usage->pcie;
+	if (usage->sm_percent >= 0)
+		pod.utilisation = usage->sm_percent / (int64_t)usage->cards;
+	pod.alone = !usage->shared;
+	pod.sample_us = moment->now_real_us - (moment->now_us - usage->sampled_us);
+	return pod;
+}
+
+static size_t count_pods(const struct cluster *cluster, const struct tenant_lookup *lookup)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < lookup->view.n_members; i++)
+		for (uint32_t pod = cluster_first_pod(cluster, lookup->namespaces[i]);
+		     pod != TABLE_NONE; pod = cluster_next_pod(cluster, pod))
+			n++;
+	return n;
+}
+
+static int gather_pods(const struct cluster *cluster, const struct tenant_lookup *lookup,
+		       const struct tenant_moment *moment, struct arena *arena,
+		       struct feedback_facts *facts)
+{
+	size_t n = 0, most = count_pods(cluster, lookup);
+	struct feedback_pod *pods = arena_alloc(arena, MAX(most, 1) * sizeof(*pods));
+
+	if (!pods)
+		return -1;
+	for (size_t i = 0; i < lookup->view.n_members; i++)
+		for (uint32_t pod = cluster_first_pod(cluster, lookup->namespaces[i]);
+		     pod != TABLE_NONE; pod = cluster_next_pod(cluster, pod)) {
+			struct cluster_user user;
+
+			cluster_user(cluster, pod, &user);
+			if (user.holds)
+				pods[n++] = describe_pod(&user, moment);
+		}
+	facts->pods = pods;
+	facts->n_pods = n;
+	return 0;
+}
+
+/* None is known to be as asked as long as it is unknown of one. */
+static int64_t mismatched(const struct topology_counts *counts)
+{
+	const struct topology_count *required = &counts->of[TOPOLOGY_REQUIRED];
+	uint32_t spans = topology_count_spans(required);
+
+	return spans == 0 && required->unknown > 0 ? AMOUNT_UNKNOWN : (int64_t)spans;
+}
+
+static void name_offender(const struct cluster *cluster, const struct tenant_lookup *lookup,
+			  uint64_t key, struct tenant_feedback *feedback)
+{
+	for (size_t i = 0; i < lookup->view.n_members; i++)
+		for (uint32_t pod = cluster_first_pod(cluster, lookup->namespaces[i]);
+		     pod != TABLE_NONE; pod = cluster_next_pod(cluster, pod)) {
+			struct cluster_user user;
+
+			cluster_user(cluster, pod, &user);
+			if (user.key != key || !user.holds)
+				continue;
+			feedback->offender_namespace = lookup->view.members[i].name;
+			feedback->offender = user.name;
+			return;
+		}
+}
+
+/* --- the step */
+
+static struct throttle throttle_before(const struct tenant_facts *facts)
+{
+	if (!facts->has_status || facts->status.throttle.step == THROTTLE_NONE)
+		return THROTTLE_NOTHING;
+	return facts->status.throttle;
+}
+
+static void plan_next_look(const struct tenant_moment *moment, const struct feedback_spec *spec,
+			   struct tenant_feedback *feedback)
+{
+	const struct throttle *throttle = &feedback->throttle;
+	int64_t wait_us = throttle->until_us - moment->now_real_us;
+
+	feedback->look_again_us = TIME_NEVER;
+	if (spec->mode != FEEDBACK_OFF)
+		feedback->look_again_us = moment->now_us + TENANT_LOOK_US;
+	if (throttle->until_us > 0)
+		feedback->look_again_us =
+			MIN(feedback->look_again_us, moment->now_us + MAX(wait_us, USEC_PER_SEC));
+}
+
+int tenant_feedback_step(struct tenant_watches *watches, const struct cluster *cluster,
+			 uint32_t tenant, const struct tenant_lookup *lookup,
+			 const struct tenant_moment *moment, struct arena *arena,
+			 struct tenant_feedback *ret_feedback, struct error *err)
+{
+	const struct tenant_facts *tenant_facts = &lookup->facts;
+	const struct tenant_spec *spec = &tenant_facts->spec;
+	struct throttle before = throttle_before(tenant_facts);
+	struct feedback_verdict verdict = {.unknown = FEEDBACK_BIT(FEEDBACK_SIGNAL_COUNT) - 1};
+	struct tenant_feedback feedback = {0};
+
+	if (tenant_facts->terminating || tenant_facts->invalid ||
+	    spec->feedback.mode == FEEDBACK_OFF)
+		forget(watch_at(watches, tenant));
+	else {
+		struct feedback_facts facts = {.mismatched = mismatched(&lookup->topology),
+					       .refusals = AMOUNT_UNKNOWN,
+					       .crashes = AMOUNT_UNKNOWN,
+					       .throttled = before.percent < THROTTLE_WHOLE};
+		struct feedback_watch *watch = watch_of(watches, tenant, tenant_facts);
+
+		if (gather_pods(cluster, lookup, moment, arena, &facts) < 0)
+			return error_set(err, ERROR_LIMIT, "more pods than can be looked at");
+		feedback_watch_look(watch, &spec->isolation, &facts, moment->now_real_us);
+		verdict = feedback_watch_verdict(watch, before.signals, moment->now_real_us);
+	}
+	feedback.unseen = verdict.unknown;
+	feedback.throttle = before;
+	if (!tenant_facts->terminating && !tenant_facts->invalid)
+		feedback.throttle =
+			feedback_step(&before, &spec->feedback, &verdict, moment->now_real_us);
+	if (verdict.has_offender)
+		name_offender(cluster, lookup, verdict.offender, &feedback);
+	plan_next_look(moment, &spec->feedback, &feedback);
+	*ret_feedback = feedback;
+	return 0;
+}

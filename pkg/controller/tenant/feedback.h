@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CONTROLLER_TENANT_FEEDBACK_H
+#define GPUQOS_CONTROLLER_TENANT_FEEDBACK_H
+
+#include "base/arena.h"
+#include "cluster/tenants.h"
+#include "feedback/ladder.h"
+
+/*
+ * How tenants use what they have: gathers what is seen of one, and takes the next step of its
+ * ladder. What was seen before is remembered here and lost on restart; where the ladder stands is
+ * in status.
+ *
+ * Seen are: of each pod that agents tell of, what its own processes use; and how many pods' cards
+ * do not lie as is required. Refusals and crashes of pods are not counted by anything yet: both are
+ * unknown.
+ */
+#define TENANT_LOOK_US (10 * USEC_PER_SEC)
+
+struct tenant_watches {
+	struct tenant_watch *list; /* owned, by tenant handle */
+	size_t capacity;
+};
+
+void tenant_watches_clear(struct tenant_watches *watches);
+
+struct tenant_moment {
+	int64_t now_us, now_real_us;
+};
+
+struct tenant_feedback {
+	struct throttle throttle;
+	uint32_t unseen;               /* FEEDBACK_BIT()s of signals that are unknown */
+	struct str offender_namespace; /* of a pod that is proven to be the one; empty: none is */
+	struct str offender;
+	int64_t look_again_us; /* monotonic; TIME_NEVER */
+};
+
+/* @lookup: of the tenant, which exists. -1 with LIMIT when the arena is full. */
+int tenant_feedback_step(struct tenant_watches *watches, const struct cluster *cluster,
+			 uint32_t tenant, const struct tenant_lookup *lookup,
+			 const struct tenant_moment *moment, struct arena *arena,
+			 struct tenant_feedback *ret_feedback, struct error *err);
+
+#endif
