@@ -3,6 +3,7 @@
 #include "api/type.h"
 
 #include "api/wire.h"
+#include "api/wire_budget.h"
 #include "api/wire_dra.h"
 #include "api/wire_gpunode.h"
 #include "api/wire_tenant.h"
@@ -30,6 +31,17 @@ const struct api_type api_leases = {
 	.namespaced = true,
 	.protobuf = true,
 	.schema = &wire_lease_schema,
+	.outline = &wire_outline_schema,
+};
+
+const struct api_type api_budgets = {
+	.group = "policy",
+	.version = "v1",
+	.plural = "poddisruptionbudgets",
+	.kind = "PodDisruptionBudget",
+	.namespaced = true,
+	.protobuf = true,
+	.schema = &wire_budget_schema,
 	.outline = &wire_outline_schema,
 };
 

@@ -27,6 +27,7 @@ extern const struct api_type api_resource_claims, api_resource_slices, api_devic
 extern const struct api_type api_gpu_memory_quotas, api_tenants;
 extern const struct api_type api_gpu_nodes;       /* what agents write */
 extern const struct api_type api_policy_bindings; /* of ValidatingAdmissionPolicies */
+extern const struct api_type api_budgets;         /* PodDisruptionBudgets */
 extern const struct api_type api_events;          /* events.k8s.io/v1 */
 
 /* Names that are ours. */

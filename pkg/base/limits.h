@@ -70,9 +70,11 @@
 #define LIMIT_PROM_QUERY  (1024 * 1024)     /* bytes of one query */
 
 /* What the cache keeps */
-#define LIMIT_NAME            253 /* a DNS subdomain, the longest Kubernetes name */
-#define LIMIT_PACKED          (4 * LIMIT_WATCH_FRAME) /* one small object, as it is kept */
-#define LIMIT_INTERNED_STRING 512                     /* one interned string */
+#define LIMIT_NAME                  253 /* a DNS subdomain, the longest Kubernetes name */
+#define LIMIT_PACKED                (4 * LIMIT_WATCH_FRAME) /* one small object, as it is kept */
+#define LIMIT_INTERNED_STRING       512                     /* one interned string */
+#define LIMIT_BUDGETS_PER_NAMESPACE 64 /* PodDisruptionBudgets that pods are matched with */
+#define LIMIT_BUDGET_KEYS           16 /* keys of labels that those of a namespace ask for */
 /* GPU resource names in one pod: what a node may offer. The rest counts as one of which nothing
  * tells the memory. */
 #define LIMIT_RESOURCES_PER_POD    64

@@ -32,6 +32,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->gpu_nodes, sizeof(struct gpu_node_record));
 	table_init(&cluster->exits, sizeof(struct exit_record));
 	table_init(&cluster->gangs, sizeof(struct gang_record));
+	table_init(&cluster->budgets, sizeof(struct budget_record));
 	dra_init(&cluster->dra);
 	table_init(&cluster->offers, sizeof(struct offer_cell));
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
@@ -47,6 +48,12 @@ struct cluster *cluster_new(const struct hash_key *key)
 	return cluster;
 }
 
+static void free_namespace(struct namespace_record *record)
+{
+	mem_free(record->labels);
+	mem_free(record->budgets.keys);
+}
+
 static void free_packed(struct cluster *cluster)
 {
 	for (uint32_t h = table_next(&cluster->quotas, 0); h != TABLE_NONE;
@@ -58,7 +65,7 @@ static void free_packed(struct cluster *cluster)
 			mem_free(owned_at(cluster, i, h)->bytes);
 	for (uint32_t h = table_next(&cluster->namespaces, 0); h != TABLE_NONE;
 	     h = table_next(&cluster->namespaces, h + 1))
-		mem_free(namespace_at(cluster, h)->labels);
+		free_namespace(namespace_at(cluster, h));
 	for (uint32_t h = table_next(&cluster->tenants, 0); h != TABLE_NONE;
 	     h = table_next(&cluster->tenants, h + 1)) {
 		mem_free(tenant_at(cluster, h)->bytes);
@@ -66,6 +73,9 @@ static void free_packed(struct cluster *cluster)
 		mem_free(tenant_at(cluster, h)->receipts);
 		objectives_set(cluster, h, NULL);
 	}
+	for (uint32_t h = table_next(&cluster->budgets, 0); h != TABLE_NONE;
+	     h = table_next(&cluster->budgets, h + 1))
+		mem_free(budget_at(cluster, h)->selector);
 	for (uint32_t h = table_next(&cluster->bindings, 0); h != TABLE_NONE;
 	     h = table_next(&cluster->bindings, h + 1))
 		mem_free(binding_at(cluster, h)->bytes);
@@ -97,6 +107,7 @@ void cluster_free(struct cluster *cluster)
 	table_clear(&cluster->agents);
 	table_clear(&cluster->exits);
 	table_clear(&cluster->gangs);
+	table_clear(&cluster->budgets);
 	map_clear(&cluster->gangs_by_key);
 	map_clear(&cluster->agents_by_node);
 	table_clear(&cluster->gpu_nodes);
@@ -140,6 +151,7 @@ static const char *kind_name(enum cluster_kind kind)
 		[CLUSTER_CLASSES] = "DeviceClass",
 		[CLUSTER_AGENTS] = "Lease",
 		[CLUSTER_GPU_NODES] = "GpuNode",
+		[CLUSTER_BUDGETS] = "PodDisruptionBudget",
 	};
 
 	return names[kind];
@@ -217,6 +229,9 @@ static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint3
 	case CLUSTER_GPU_NODES:
 		gpu_node_remove(cluster, handle);
 		break;
+	case CLUSTER_BUDGETS:
+		budget_remove(cluster, handle);
+		break;
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -252,6 +267,8 @@ static uint32_t record_find(const struct cluster *cluster, enum cluster_kind kin
 		return agent_find(cluster, name);
 	case CLUSTER_GPU_NODES:
 		return gpu_node_find(cluster, name);
+	case CLUSTER_BUDGETS:
+		return budget_find(cluster, namespace, name);
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -294,6 +311,7 @@ static struct population population_of(const struct cluster *cluster, enum clust
 		[CLUSTER_AGENTS] = {&cluster->agents, offsetof(struct agent_record, epoch)},
 		[CLUSTER_GPU_NODES] = {&cluster->gpu_nodes,
 				       offsetof(struct gpu_node_record, epoch)},
+		[CLUSTER_BUDGETS] = {&cluster->budgets, offsetof(struct budget_record, epoch)},
 	};
 
 	return of[kind];
@@ -332,6 +350,8 @@ static bool prices_read(enum cluster_kind kind)
 void cluster_begin_replace(struct cluster *cluster, enum cluster_kind kind)
 {
 	cluster->epochs[kind]++;
+	if (kind == CLUSTER_PODS)
+		budgets_begin_reading(cluster);
 	if (prices_read(kind))
 		cluster->replacing |= 1u << kind;
 }
@@ -347,6 +367,8 @@ static void replace_is_over(struct cluster *cluster, enum cluster_kind kind)
 
 void cluster_abort_replace(struct cluster *cluster, enum cluster_kind kind)
 {
+	if (kind == CLUSTER_PODS)
+		budgets_abort_reading(cluster);
 	replace_is_over(cluster, kind);
 }
 

@@ -52,6 +52,7 @@ enum cluster_kind {
 	CLUSTER_CLASSES,   /* DeviceClasses */
 	CLUSTER_AGENTS,    /* Leases of nodes' agents; cluster/agents.h */
 	CLUSTER_GPU_NODES, /* what agents tell of pods; cluster/gpunodes.h */
+	CLUSTER_BUDGETS,   /* PodDisruptionBudgets; cluster/budgets.h */
 	CLUSTER_KIND_COUNT
 };
 

@@ -8,12 +8,15 @@ uint32_t exit_add(struct cluster *cluster)
 	struct exit_record *record = exit_at(cluster, exit);
 
 	record->gang = record->gang_next = record->gang_prev = TABLE_NONE;
+	record->labels_version = LABELS_UNREAD;
+	record->budget = TABLE_NONE;
 	return exit;
 }
 
 void exit_remove(struct cluster *cluster, uint32_t pod)
 {
 	gang_leave(cluster, pod);
+	budget_forget(cluster, exit_of(cluster, pod));
 	table_remove(&cluster->exits, pod_at(cluster, pod)->exit);
 }
 
@@ -36,6 +39,7 @@ void exit_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *
 	if (facts->unreadable && !other)
 		return;
 	describe(exit_of(cluster, pod), facts);
+	budget_follow(cluster, pod, facts);
 	if (!finished)
 		gang_follow(cluster, pod, facts->exit.gang, facts->exit.gang_name);
 }

@@ -43,8 +43,8 @@ static int64_t backoff(uint32_t refusals)
 	return MIN(us, EVICTION_BACKOFF_MOST_US);
 }
 
-static void note(struct cluster *cluster, uint32_t namespace, const struct eviction *eviction,
-		 uint32_t *slot)
+static struct eviction_record *note(struct cluster *cluster, uint32_t namespace,
+				    const struct eviction *eviction, uint32_t *slot)
 {
 	bool issued = eviction->outcome == EVICTION_ISSUED;
 	struct eviction_record *record;
@@ -56,7 +56,9 @@ static void note(struct cluster *cluster, uint32_t namespace, const struct evict
 	record->refusals = issued ? 0 : record->refusals + 1;
 	record->until_us =
 		eviction->now_us + (issued ? EVICTION_SHOWN_US : backoff(record->refusals));
+	record->pod = TABLE_NONE;
 	mark_namespace(cluster, namespace);
+	return record;
 }
 
 /*
@@ -73,12 +75,13 @@ static void note_claims(struct cluster *cluster, uint32_t namespace,
 
 	for (; claim != TABLE_NONE; claim = device_claim_at(&cluster->dra, claim)->namespace_next) {
 		struct device_claim_record *record = device_claim_at(&cluster->dra, claim);
+		struct eviction_record *noted;
 
 		if (!record->has_owner || !uid_equal(record->owner, uid))
 			continue;
-		note(cluster, namespace, eviction, &record->eviction);
+		noted = note(cluster, namespace, eviction, &record->eviction);
 		if (!kept && eviction->outcome == EVICTION_ISSUED)
-			eviction_at(cluster, record->eviction)->until_us = TIME_NEVER;
+			noted->until_us = TIME_NEVER;
 	}
 }
 
@@ -93,7 +96,7 @@ void cluster_note_eviction(struct cluster *cluster, const struct eviction *evict
 	if (pod == TABLE_NONE || pod_at(cluster, pod)->terminating ||
 	    !uid_equal(pod_at(cluster, pod)->uid, uid_from(&cluster->key, eviction->uid)))
 		return;
-	note(cluster, namespace, eviction, &pod_at(cluster, pod)->eviction);
+	note(cluster, namespace, eviction, &pod_at(cluster, pod)->eviction)->pod = pod;
 }
 
 /* --- holders */

@@ -75,6 +75,11 @@ static inline struct gang_record *gang_at(const struct cluster *cluster, uint32_
 	return (struct gang_record *)table_at(&cluster->gangs, gang);
 }
 
+static inline struct budget_record *budget_at(const struct cluster *cluster, uint32_t budget)
+{
+	return (struct budget_record *)table_at(&cluster->budgets, budget);
+}
+
 static inline struct use_record *use_at(const struct cluster *cluster, uint32_t use)
 {
 	return (struct use_record *)table_at(&cluster->uses, use);
@@ -168,6 +173,17 @@ void gang_follow(struct cluster *cluster, uint32_t pod, enum gang_kind kind, str
 void gang_leave(struct cluster *cluster, uint32_t pod);
 /* Its times anew, after one of its pods changed; TABLE_NONE is ignored. */
 void gang_settle(struct cluster *cluster, uint32_t gang);
+
+/* --- budgets.c */
+uint32_t budget_find(const struct cluster *cluster, struct str namespace, struct str name);
+void budget_remove(struct cluster *cluster, uint32_t budget);
+/* Of a pod that was read: which select it; and of one that goes. */
+void budget_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts);
+void budget_forget(struct cluster *cluster, struct exit_record *exit);
+void budget_keys_forget(struct cluster *cluster, struct namespace_record *record);
+/* Around a full state of all pods. */
+void budgets_begin_reading(struct cluster *cluster);
+void budgets_abort_reading(struct cluster *cluster);
 
 /* --- nodes.c */
 uint32_t node_get(struct cluster *cluster, struct str name); /* makes a placeholder where needed */

@@ -28,7 +28,7 @@ uint32_t namespace_get(struct cluster *cluster, struct str name)
 	record->counted = cluster->recounted;
 	record->known_used = record->known_gpus = cluster->recounted ? 0 : AMOUNT_UNKNOWN;
 	record->first_pod = record->first_quota = record->granted_quota = TABLE_NONE;
-	record->mismatched = TABLE_NONE;
+	record->mismatched = record->budgets.first = TABLE_NONE;
 	record->tenant = record->member_next = record->member_prev = TABLE_NONE;
 	record->first_selection = record->first_device_claim = TABLE_NONE;
 	for (int i = 0; i < OWNED_COUNT; i++)
@@ -40,7 +40,7 @@ uint32_t namespace_get(struct cluster *cluster, struct str name)
 static bool is_empty(const struct namespace_record *record)
 {
 	if (record->exists || record->n_pods > 0 || record->n_quotas > 0 ||
-	    record->n_device_claims > 0)
+	    record->n_device_claims > 0 || record->budgets.n > 0)
 		return false;
 	for (int i = 0; i < OWNED_COUNT; i++)
 		if (record->owned[i] != TABLE_NONE)
@@ -56,6 +56,7 @@ void namespace_release(struct cluster *cluster, uint32_t namespace)
 	if (!is_empty(record) || record->dirty || namespace == cluster->taken)
 		return;
 	ledger_forget(cluster, record);
+	budget_keys_forget(cluster, record);
 	name_remove(cluster, CLUSTER_NAMESPACES, namespace);
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->uid);

@@ -377,6 +377,8 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 		table_bytes(&cluster->pods) + map_bytes(&cluster->pods_by_name) +
 		table_bytes(&cluster->evictions) + table_bytes(&cluster->exits) +
 		table_bytes(&cluster->gangs) + map_bytes(&cluster->gangs_by_key);
+	stats.objects[CLUSTER_BUDGETS] = cluster->budgets.count;
+	stats.bytes[CLUSTER_BUDGETS] += table_bytes(&cluster->budgets);
 	stats.bytes[CLUSTER_NODES] +=
 		table_bytes(&cluster->nodes) + cluster->n_stamps * sizeof(*cluster->stamps) +
 		map_bytes(&cluster->nodes_by_name) + table_bytes(&cluster->offers) +

@@ -60,7 +60,33 @@ struct exit_record {
 	uint32_t checkpoint_s; /* real; 0: none */
 	uint32_t grace_s;
 	uint32_t gang, gang_next, gang_prev;
+	uint32_t labels;         /* interned, packed: those that its namespace's budgets ask for */
+	uint32_t labels_version; /* of namespace_budgets, that they were read for */
+	uint32_t budget;         /* the one that selects it */
+	uint8_t budgets;         /* enum victim_budget, its status not looked at */
 	bool daemon, mirror;
+};
+
+#define LABELS_UNREAD UINT32_MAX
+
+/* A PodDisruptionBudget. */
+struct budget_record {
+	uint64_t resource_version;
+	struct uid uid;
+	char *selector; /* owned, packed; NULL: none */
+	size_t selector_len;
+	int64_t allowed;
+	uint32_t namespace, name, next, epoch;
+	uint8_t reach; /* enum budget_reach */
+	bool known;    /* it was read once */
+};
+
+/* Those of one namespace. */
+struct namespace_budgets {
+	uint32_t *keys; /* owned: names of labels that they ask for, a reference each; only grows
+			   while there is a budget */
+	uint32_t n_keys, version; /* version: another with each key */
+	uint32_t first, n;
 };
 
 /*
@@ -81,6 +107,7 @@ struct eviction_record {
 	int64_t until_us;  /* monotonic, while this matters */
 	uint32_t refusals; /* one after the other */
 	uint32_t outcome;  /* enum eviction_outcome */
+	uint32_t pod;      /* TABLE_NONE: of a claim */
 };
 
 struct assumption_record {
@@ -238,6 +265,7 @@ struct namespace_record {
 	uint32_t first_pod, n_pods;                   /* kept pods, finished ones too */
 	uint32_t first_device_claim, n_device_claims; /* ResourceClaims */
 	uint32_t first_quota, n_quotas;               /* oldest first */
+	struct namespace_budgets budgets;
 	uint32_t owned[OWNED_COUNT];
 	uint32_t dirty_next, epoch;
 	bool exists, managed, quotaless, terminating, dirty, decided;
@@ -344,7 +372,7 @@ struct cluster {
 	struct table pods, nodes, namespaces, quotas, owned[OWNED_COUNT];
 	struct table offers, kinds, uses;
 	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
-	struct table gpu_nodes, exits, gangs;
+	struct table gpu_nodes, exits, gangs, budgets;
 	struct table holds;
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
 	struct map gpu_nodes_by_name;
@@ -372,6 +400,9 @@ struct cluster {
 	uint32_t dirty_tenant_first, dirty_tenant_last, taken_tenant;
 	uint32_t look_first, look_last, taken_node; /* nodes, likewise */
 	uint32_t replacing;                         /* kinds that prices follow from, each a bit */
+	uint32_t budget_versions;           /* the last that was given */
+	bool labels_wanted, labels_reading; /* labels of keys that are new; by the full state of
+					       pods that is under way */
 	struct dra dra;
 	struct class_list class_list;
 	struct buf scratch; /* packed bytes of the object that is applied */

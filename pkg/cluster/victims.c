@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "cluster/dra_internal.h"
+#include "cluster/gpunodes.h"
 #include "cluster/holders.h"
 #include "cluster/part.h"
 #include "model/receipt.h"
@@ -118,6 +119,28 @@ static void view_exit(const struct cluster *cluster, const struct pod_record *po
 	victim->mirror = exit->mirror;
 }
 
+static void view_budget(const struct cluster *cluster, const struct pod_record *pod,
+			struct cluster_victim *victim)
+{
+	const struct exit_record *exit = exit_at(cluster, pod->exit);
+
+	victim->budget = (enum victim_budget)exit->budgets;
+	victim->budget_of = TABLE_NONE;
+	if (victim->budget != BUDGET_ALLOWS)
+		return;
+	victim->budget_of = exit->budget;
+	if (cluster_budget_left(cluster, exit->budget) <= 0)
+		victim->budget = BUDGET_FORBIDS;
+}
+
+static void view_busy(const struct cluster *cluster, uint32_t pod, struct cluster_victim *victim)
+{
+	struct cluster_usage usage = cluster_pod_usage(cluster, pod);
+
+	if (usage.cards > 0 && usage.sm_percent >= 0)
+		victim->busy = (int64_t)usage.sm_percent * 10;
+}
+
 void cluster_victim(const struct cluster *cluster, uint32_t pod, int64_t now_us,
 		    int64_t now_real_us, struct cluster_victim *ret_victim)
 {
@@ -127,13 +150,14 @@ void cluster_victim(const struct cluster *cluster, uint32_t pod, int64_t now_us,
 		.node = record->node,
 		.gang = TABLE_NONE,
 		.owner = record->owner,
-		.budget_of = TABLE_NONE,
 		.busy = AMOUNT_UNKNOWN,
 		.running = record->phase == POD_RUNNING,
 		.finished = pod_finished(record),
 	};
 
 	view_exit(cluster, record, now_real_us, &victim);
+	view_budget(cluster, record, &victim);
+	view_busy(cluster, pod, &victim);
 	view_tenant(cluster, record->namespace, &victim);
 	view_charge(cluster, record, &victim);
 	view_eviction(cluster, record, now_us, &victim);
@@ -148,13 +172,4 @@ uint32_t cluster_gang_pod(const struct cluster *cluster, uint32_t gang)
 uint32_t cluster_gang_next(const struct cluster *cluster, uint32_t pod)
 {
 	return exit_of(cluster, pod)->gang_next;
-}
-
-/* --- budgets: none is read yet */
-
-int64_t cluster_budget_left(const struct cluster *cluster, uint32_t budget)
-{
-	(void)cluster;
-	(void)budget;
-	return 0;
 }

@@ -17,7 +17,7 @@
 enum victim_budget {
 	BUDGET_NONE,    /* none selects it */
 	BUDGET_ALLOWS,  /* one does, and allows at least one disruption */
-	BUDGET_FORBIDS, /* one does, and allows none */
+	BUDGET_FORBIDS, /* one does, and allows none; or nobody knows (cluster/budgets.h) */
 	BUDGET_SEVERAL  /* several do: the API server then evicts nobody (HTTP 500) */
 };
 
@@ -34,7 +34,8 @@ struct cluster_victim {
 	int64_t checkpoint_us; /* real: annotation gpuqos.io/checkpoint, not in the future and not
 				  before it started; 0: none; its gang's newest */
 	int64_t grace_us;      /* its own terminationGracePeriodSeconds */
-	int64_t busy;          /* its measured use of its cards, thousandths; AMOUNT_UNKNOWN */
+	int64_t busy;          /* its measured use, thousandths of a card, summed over its cards;
+				  AMOUNT_UNKNOWN */
 	struct preemptible_spec preemptible; /* of its tenant */
 	bool running, finished, terminating; /* terminating: or its eviction was issued */
 	bool daemon;                         /* of a DaemonSet */

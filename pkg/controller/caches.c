@@ -5,11 +5,13 @@
 
 #include "api/agent.h"
 #include "api/pack.h"
+#include "api/pack_budget.h"
 #include "api/pack_dra.h"
 #include "api/wire.h"
 #include "api/wire_quota.h"
 #include "base/mem.h"
 #include "cluster/agents.h"
+#include "cluster/budgets.h"
 #include "cluster/gpunodes.h"
 #include "ctl/expect.h"
 
@@ -23,19 +25,24 @@ typedef int (*apply_fn)(struct caches *caches, const void *object, struct arena 
 typedef int (*outline_fn)(struct caches *caches, const void *object, const char *why,
 			  struct arena *arena, struct error *err);
 
+/* However many budgets ask for new labels, all pods are not read more often. */
+#define LABELS_AGAIN_US (60 * USEC_PER_SEC)
+
 struct cache {
 	struct caches *caches;
 	enum cluster_kind kind;
 	struct reflector *reflector;
 	uint64_t seen_version;             /* the highest on the watch */
 	struct expectations *expectations; /* of our writes of this kind */
-	bool synced;
+	bool synced, replacing;            /* replacing: a full state is under way */
 };
 
 struct caches {
 	struct caches_options options;
 	struct loop *loop;
 	struct cache cache[CLUSTER_KIND_COUNT];
+	struct loop_timer labels;   /* all pods are to be read anew */
+	int64_t labels_earliest_us; /* monotonic */
 };
 
 static int apply_pod(struct caches *caches, const void *object, struct arena *arena,
@@ -170,6 +177,16 @@ static int apply_gpu_node(struct caches *caches, const void *object, struct aren
 	return cluster_apply_gpu_node(caches->options.cluster, &facts, loop_now(caches->loop), err);
 }
 
+static int apply_budget(struct caches *caches, const void *object, struct arena *arena,
+			struct error *err)
+{
+	struct budget_facts facts;
+
+	if (api_pack_budget(object, arena, &facts, err) < 0)
+		return -1;
+	return cluster_apply_budget(caches->options.cluster, &facts, err);
+}
+
 /* --- what cannot be read whole */
 
 /* What it was seen to hold stays, and where it runs and whether it is over is still read. */
@@ -219,11 +236,21 @@ static int outline_tenant(struct caches *caches, const void *object, const char 
 	return cluster_apply_tenant(caches->options.cluster, &facts, err);
 }
 
+static int outline_budget(struct caches *caches, const void *object, const char *why UNUSED,
+			  struct arena *arena UNUSED, struct error *err)
+{
+	struct budget_facts facts;
+
+	if (api_pack_budget_outline(object, &facts, err) < 0)
+		return -1;
+	return cluster_apply_budget(caches->options.cluster, &facts, err);
+}
+
 /* Of kinds without one, what is not known yet stays so: nobody is charged less for it. */
 static const outline_fn outlines[CLUSTER_KIND_COUNT] = {
 	[CLUSTER_PODS] = outline_pod,       [CLUSTER_CLAIMS] = outline_claim,
 	[CLUSTER_QUOTAS] = outline_quota,   [CLUSTER_NAMESPACES] = outline_namespace,
-	[CLUSTER_TENANTS] = outline_tenant,
+	[CLUSTER_TENANTS] = outline_tenant, [CLUSTER_BUDGETS] = outline_budget,
 };
 
 static const struct watched {
@@ -256,10 +283,38 @@ static const struct watched {
 			    .label_selector = AGENT_LEASES,
 			    .at_home = true},
 	[CLUSTER_GPU_NODES] = {.type = &api_gpu_nodes, .apply = apply_gpu_node, .optional = true},
+	[CLUSTER_BUDGETS] = {.type = &api_budgets, .apply = apply_budget},
 };
+
+/* --- labels that budgets ask for, and that were not kept */
+
+static bool reads_all_pods(const struct caches *caches)
+{
+	const struct cache *pods = &caches->cache[CLUSTER_PODS];
+
+	return !pods->synced || pods->replacing;
+}
+
+static void read_labels(void *context)
+{
+	struct caches *caches = context;
+
+	if (!cluster_labels_wanted(caches->options.cluster) || reads_all_pods(caches))
+		return;
+	caches->labels_earliest_us = loop_now(caches->loop) + LABELS_AGAIN_US;
+	reflector_relist(caches->cache[CLUSTER_PODS].reflector);
+}
+
+static void want_labels(struct caches *caches)
+{
+	if (cluster_labels_wanted(caches->options.cluster) && !loop_timer_armed(&caches->labels) &&
+	    !reads_all_pods(caches))
+		loop_timer_set(&caches->labels, caches->labels_earliest_us);
+}
 
 static void touched(struct caches *caches)
 {
+	want_labels(caches);
 	caches->options.touched(caches->options.context);
 }
 
@@ -329,6 +384,7 @@ static void on_begin(void *context)
 {
 	struct cache *cache = context;
 
+	cache->replacing = true;
 	cluster_begin_replace(cache->caches->options.cluster, cache->kind);
 }
 
@@ -336,6 +392,7 @@ static void on_end(void *context)
 {
 	struct cache *cache = context;
 
+	cache->replacing = false;
 	cluster_end_replace(cache->caches->options.cluster, cache->kind);
 	expectations_seen_all(cache->expectations);
 	touched(cache->caches);
@@ -345,6 +402,7 @@ static void on_abort(void *context)
 {
 	struct cache *cache = context;
 
+	cache->replacing = false;
 	cluster_abort_replace(cache->caches->options.cluster, cache->kind);
 	touched(cache->caches);
 }
@@ -354,6 +412,8 @@ static void on_synced(void *context)
 	struct cache *cache = context;
 
 	cache->synced = true;
+	if (cache->kind == CLUSTER_BUDGETS)
+		reflector_start(cache->caches->cache[CLUSTER_PODS].reflector);
 	if (caches_synced(cache->caches))
 		cache->caches->options.synced(cache->caches->options.context);
 }
@@ -364,6 +424,7 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 
 	caches->options = *options;
 	caches->loop = kube_client_loop(client);
+	loop_timer_init(&caches->labels, caches->loop, "labels of pods", read_labels, caches);
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 		struct cache *cache = &caches->cache[i];
 
@@ -396,6 +457,7 @@ void caches_free(struct caches *caches)
 {
 	if (!caches)
 		return;
+	loop_timer_clear(&caches->labels);
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 		reflector_free(caches->cache[i].reflector);
 		expectations_free(caches->cache[i].expectations);
@@ -403,10 +465,12 @@ void caches_free(struct caches *caches)
 	mem_free(caches);
 }
 
+/* Pods come after the budgets, which tell which of their labels to keep: they are read once. */
 void caches_start(struct caches *caches)
 {
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
-		reflector_start(caches->cache[i].reflector);
+		if (i != CLUSTER_PODS)
+			reflector_start(caches->cache[i].reflector);
 }
 
 bool caches_synced(const struct caches *caches)

@@ -153,18 +153,25 @@ static void fail(struct watch *watch, const struct error *err, int64_t now_us,
 	wait(watch, MAX(delay_us, wish_us), now_us, step);
 }
 
-/* As fail(), and what comes then is a full state. */
-static void fail_and_relist(struct watch *watch, const struct error *err, int64_t now_us,
-			    struct watch_step *step)
+/* What comes next is a full state. */
+static void begin_anew(struct watch *watch)
 {
 	bool paged = watch->refuses_streams || watch->stream_breaks >= STREAM_BREAKS;
-	bool aborts = watch->replacing;
 
 	watch->phase = paged ? PAGING : STREAMING;
 	watch->replacing = false;
 	watch->silent_timeouts = 0;
 	buf_reset(&watch->version);
 	buf_reset(&watch->token);
+}
+
+/* As fail(), and what comes then is a full state. */
+static void fail_and_relist(struct watch *watch, const struct error *err, int64_t now_us,
+			    struct watch_step *step)
+{
+	bool aborts = watch->replacing;
+
+	begin_anew(watch);
 	fail(watch, err, now_us, step);
 	if (aborts)
 		step->effect = WATCH_EFFECT_ABORT_REPLACE;
@@ -404,6 +411,18 @@ void watch_on_page(struct watch *watch, const char *resource_version, const char
 	watch->begun--; /* this watch belongs to the list */
 	open_next(watch, now_us, ret_step);
 	ret_step->effect = WATCH_EFFECT_END_REPLACE;
+}
+
+bool watch_relist(struct watch *watch, int64_t now_us, struct watch_step *ret_step)
+{
+	bool open = watch->open;
+
+	if (watch->phase != WATCHING)
+		return false;
+	begin_anew(watch);
+	if (open)
+		wait(watch, 0, now_us, ret_step);
+	return open;
 }
 
 /* --- looking */

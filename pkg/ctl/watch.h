@@ -94,6 +94,13 @@ void watch_on_ended(struct watch *watch, int64_t now_us, struct watch_step *ret_
 void watch_on_failed(struct watch *watch, const struct error *err, int64_t now_us,
 		     struct watch_step *ret_step);
 
+/*
+ * The store wants a new full state of a watch that works: as if its version had expired. True: the
+ * stream is to be ended and the step to be taken; false: nothing is to be done, since one is under
+ * way, or comes when the wait is over.
+ */
+bool watch_relist(struct watch *watch, int64_t now_us, struct watch_step *ret_step);
+
 bool watch_synced(const struct watch *watch);           /* a full state was once complete */
 bool watch_absent(const struct watch *watch);           /* optional, and not installed */
 int64_t watch_last_heard_us(const struct watch *watch); /* event, bookmark, page; 0: none yet */

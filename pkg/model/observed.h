@@ -65,4 +65,21 @@ struct limit_range_facts {
 	struct str foreign_manager;
 };
 
+/* Whom a PodDisruptionBudget selects in its namespace. */
+enum budget_reach {
+	BUDGET_SELECTS_NONE,
+	BUDGET_SELECTS_ALL,
+	BUDGET_SELECTS_SOME, /* by its selector */
+	BUDGET_REACH_UNKNOWN /* its selector cannot be read */
+};
+
+struct budget_facts {
+	struct str namespace, name, uid;
+	uint64_t resource_version;
+	enum budget_reach reach;
+	struct label_selector selector; /* of SOME */
+	int64_t allowed;                /* status.disruptionsAllowed, 0 where negative */
+	bool settled;                   /* its status is of its spec as it is */
+};
+
 #endif

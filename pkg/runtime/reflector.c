@@ -373,6 +373,18 @@ void reflector_start(struct reflector *reflector)
 	loop_defer(&reflector->timer);
 }
 
+void reflector_relist(struct reflector *reflector)
+{
+	struct watch_step step;
+
+	if (!watch_relist(reflector->watch, now_us(reflector), &step))
+		return;
+	kube_abandon(reflector->call);
+	reflector->call = NULL;
+	error_clear(&reflector->pending_error);
+	take_step(reflector, &step);
+}
+
 void reflector_stats(const struct reflector *reflector, struct reflector_stats *ret_stats)
 {
 	*ret_stats = (struct reflector_stats){

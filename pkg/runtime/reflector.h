@@ -50,6 +50,10 @@ struct reflector *reflector_new(struct kube_client *client,
 void reflector_free(struct reflector *reflector);
 void reflector_start(struct reflector *reflector);
 
+/* The sink wants a full state, now: what it kept of objects is not enough any more. Nothing happens
+ * where one is under way. Not from within the sink. */
+void reflector_relist(struct reflector *reflector);
+
 struct reflector_stats {
 	bool synced, absent;   /* absent: synced as empty, since the type is not installed */
 	int64_t last_heard_us; /* monotonic; 0: never */

@@ -189,7 +189,10 @@ def test_both_formats_read_the_same(cluster, namespace):
     cluster.api("POST", lease_path(namespace, ""), lease(
         "l", holderIdentity="h", leaseDurationSeconds=15, leaseTransitions=3,
         acquireTime="2026-01-02T03:04:05.000006Z", renewTime="2026-01-02T03:04:05.123456Z")).ok()
-    for kind in "pods nodes namespaces resourcequotas limitranges leases".split():
+    cluster.api("POST", f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets", {
+        "metadata": {"name": "b"}, "spec": {"maxUnavailable": 1, "selector": {
+            "matchLabels": {"app": "x"}, "matchExpressions": [{"key": "role", "operator": "In", "values": ["a", "b"]}]}}}).ok()
+    for kind in "pods nodes namespaces resourcequotas limitranges leases poddisruptionbudgets".split():
         done = subprocess.run([TOOLS / "kube_compare", kind], env=cluster.environ, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         assert done.returncode == 0, done.stdout

@@ -24,6 +24,7 @@ static const struct api_type *const types[] = {
 	&api_device_classes,
 	&api_tenants,
 	&api_policy_bindings,
+	&api_budgets,
 };
 
 static void every_table_can_be_decoded_into(void **state)

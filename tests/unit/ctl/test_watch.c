@@ -457,6 +457,46 @@ static void test_seeds_spread_reconnects(void **state)
 	assert_true(most - least > USEC_PER_SEC / 2);
 }
 
+/* What the store kept is not enough any more. */
+static void test_a_store_may_want_a_new_full_state(void **state)
+{
+	CLEANUP(watch_free) struct watch *watch = watch_new(1);
+	struct watch_step step;
+
+	(void)state;
+	assert_false(watch_relist(watch, 0, &step));
+	watch_next(watch, 0, &step);
+	assert_false(watch_relist(watch, 0, &step));
+	watch_on_event(watch, WATCH_BOOKMARK, "7", true, 1, &step);
+	assert_int_equal(step.effect, WATCH_EFFECT_END_REPLACE);
+	assert_true(watch_relist(watch, 2, &step));
+	assert_int_equal(step.action, WATCH_WAIT);
+	assert_int_equal(step.effect, WATCH_EFFECT_NONE);
+	assert_int_equal(step.wait_until_us, 2);
+	assert_false(watch_relist(watch, 2, &step));
+	watch_next(watch, 2, &step);
+	assert_int_equal(step.action, WATCH_STREAM_LIST);
+	assert_int_equal(step.effect, WATCH_EFFECT_BEGIN_REPLACE);
+	assert_string_equal(step.resource_version, "");
+	assert_int_equal(watch_relists(watch), 1);
+}
+
+/* It is between two streams: the next is one. */
+static void test_a_watch_that_waits_comes_back_with_a_full_state(void **state)
+{
+	CLEANUP(watch_free) struct watch *watch = watch_new(1);
+	struct watch_step step;
+
+	(void)state;
+	watch_next(watch, 0, &step);
+	watch_on_event(watch, WATCH_BOOKMARK, "7", true, 1, &step);
+	watch_on_failed(watch, NULL, 2, &step);
+	assert_int_equal(step.action, WATCH_WAIT);
+	assert_false(watch_relist(watch, 3, &step));
+	watch_next(watch, step.wait_until_us, &step);
+	assert_int_equal(step.action, WATCH_STREAM_LIST);
+}
+
 static void test_free_accepts_null(void **state)
 {
 	(void)state;
@@ -471,6 +511,8 @@ int main(void)
 		cmocka_unit_test(test_counters_and_age),
 		cmocka_unit_test(test_text_longer_than_its_limit_is_a_failure),
 		cmocka_unit_test(test_seeds_spread_reconnects),
+		cmocka_unit_test(test_a_store_may_want_a_new_full_state),
+		cmocka_unit_test(test_a_watch_that_waits_comes_back_with_a_full_state),
 		cmocka_unit_test(test_free_accepts_null),
 	};
 	struct CMUnitTest tests[ARRAY_SIZE(scripts) + ARRAY_SIZE(optional_scripts) + FIXED_TESTS];
