@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "api/pack.h"
+#include "api/pack_budget.h"
 #include "api/pack_dra.h"
 #include "base/limits.h"
 #include "codec/json.h"
@@ -24,6 +25,7 @@ union any_object {
 	struct wire_class class;
 	struct wire_tenant tenant;
 	struct wire_binding binding;
+	struct wire_budget budget;
 	struct wire_gpu_node gpu_node;
 };
 
@@ -190,6 +192,17 @@ static void pack_binding(const union any_object *object, struct arena *arena, st
 	check_selector(&facts.spec.objects);
 }
 
+static void pack_budget(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct budget_facts facts;
+
+	if (api_pack_budget(&object->budget, arena, &facts, err) < 0)
+		return;
+	check(facts.allowed >= 0 && !str_empty(facts.name));
+	check((facts.reach == BUDGET_SELECTS_SOME) == (facts.selector.n_requirements > 0));
+	check_selector(&facts.selector);
+}
+
 static void pack_claim(const union any_object *object, struct arena *arena, struct error *err)
 {
 	struct claim_facts facts;
@@ -281,6 +294,7 @@ static const struct {
 	{&wire_tenant_schema, pack_tenant},
 	{&wire_binding_schema, pack_binding},
 	{&wire_gpu_node_schema, pack_gpu_node},
+	{&wire_budget_schema, pack_budget},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
