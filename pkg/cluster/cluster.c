@@ -187,6 +187,7 @@ bool is_older(uint64_t resource_version, uint64_t seen)
 
 /* --- deletes and replaces */
 
+/* size: a case for each kind. */
 static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint32_t handle)
 {
 	switch (kind) {
@@ -237,6 +238,7 @@ static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint3
 	}
 }
 
+/* size: likewise. */
 static uint32_t record_find(const struct cluster *cluster, enum cluster_kind kind,
 			    struct str namespace, struct str name)
 {

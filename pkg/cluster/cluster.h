@@ -88,7 +88,6 @@ int cluster_apply_class(struct cluster *cluster, const struct class_facts *facts
 /* The object is there and cannot be read: what is known of it stays. False where nothing is. */
 bool cluster_keep(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
 		  struct str name);
-
 /* The object is gone. @namespace is empty for kinds without one. Unknown names are ignored. */
 void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
 		    struct str name);
