@@ -180,6 +180,16 @@ bool cluster_pod_is(const struct cluster *cluster, uint32_t pod, struct uid uid)
 	return table_has(&cluster->pods, pod) && uid_equal(pod_at(cluster, pod)->uid, uid);
 }
 
+uint64_t cluster_pod_cards(const struct cluster *cluster, uint32_t pod)
+{
+	const struct pod_record *record = pod_at(cluster, pod);
+	uint32_t others = 0;
+
+	return record->node == TABLE_NONE
+		       ? 0
+		       : pod_cards(cluster, node_at(cluster, record->node), record, &others);
+}
+
 struct cluster_pod_name cluster_pod_name(const struct cluster *cluster, uint32_t pod)
 {
 	const struct pod_record *record = pod_at(cluster, pod);

@@ -45,6 +45,10 @@ struct cluster_held {
 
 struct cluster_held cluster_held(const struct cluster *cluster, uint32_t pod);
 
+/* Cards of its node's layout that it was seen to have, whole or in part, whatever is asked; 0: it
+ * is not told which. */
+uint64_t cluster_pod_cards(const struct cluster *cluster, uint32_t pod);
+
 struct cluster_pod_name {
 	struct str namespace, name, node;
 	struct uid uid;
