@@ -37,6 +37,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->offers, sizeof(struct offer_cell));
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
 	table_init(&cluster->uses, sizeof(struct use_record));
+	wants_init(cluster);
 	cluster->dearest = AMOUNT_UNKNOWN;
 	buf_init(&cluster->scratch, LIMIT_PACKED);
 	buf_init(&cluster->scratch_selector, LIMIT_PACKED);
@@ -117,6 +118,8 @@ void cluster_free(struct cluster *cluster)
 	table_clear(&cluster->offers);
 	table_clear(&cluster->kinds);
 	table_clear(&cluster->uses);
+	table_clear(&cluster->wants);
+	map_clear(&cluster->wants_by_value);
 	map_clear(&cluster->pods_by_name);
 	map_clear(&cluster->nodes_by_name);
 	map_clear(&cluster->namespaces_by_name);

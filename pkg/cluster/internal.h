@@ -215,6 +215,13 @@ void room_add(struct cluster *cluster, uint32_t pod);
 /* Whole cards that a node offers, of all makers. */
 int64_t room_cards(const struct cluster *cluster, const struct node_record *node);
 
+/* --- wants.c */
+
+void wants_init(struct cluster *cluster);
+/* One more pod asks so, or one less. Before the references to both go. */
+void want_add(struct cluster *cluster, uint32_t vector, uint32_t product);
+void want_remove(struct cluster *cluster, uint32_t vector, uint32_t product);
+
 /* --- stamps.c: struct node_stamp and cluster_resources_changed() */
 
 /* Something that placement reads of the node. */

@@ -99,6 +99,8 @@ struct cluster_units {
 				is given */
 	int64_t total;       /* that kubelet gives out */
 	int64_t withdrawn;   /* that it does not, of all that there are */
+	uint32_t product;    /* of what is offered */
+	int64_t cards;       /* that the units are parts of, above 0; 0: each is a device */
 	bool offered;        /* by whatever source; kind tells of capacity alone */
 	bool whole;          /* one is a card */
 };

@@ -164,6 +164,16 @@ static uint32_t pod_add(struct cluster *cluster, const struct pod_facts *facts)
 	return pod;
 }
 
+/* Gives back what it asks for. */
+static void unask(struct cluster *cluster, const struct pod_record *pod)
+{
+	if (pod->vector != TABLE_NONE) {
+		want_remove(cluster, pod->vector, pod->product);
+		vectors_unref(&cluster->vectors, pod->vector);
+	}
+	intern_unref(cluster->intern, pod->product);
+}
+
 void pod_remove(struct cluster *cluster, uint32_t pod)
 {
 	struct pod_record *record = pod_at(cluster, pod);
@@ -185,10 +195,8 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 	pod_unlink_from_node(cluster, pod);
 	unlink_from_namespace(cluster, pod);
 	map_remove(&cluster->pods_by_name, key_hash(cluster, key), pod);
-	if (record->vector != TABLE_NONE)
-		vectors_unref(&cluster->vectors, record->vector);
+	unask(cluster, record);
 	intern_unref(cluster->intern, record->name);
-	intern_unref(cluster->intern, record->product);
 	intern_unref(cluster->intern, record->owner);
 	intern_unref(cluster->intern, record->extended_claim);
 	intern_unref(cluster->intern, record->devices);
@@ -259,10 +267,9 @@ static void entry_set(struct cluster *cluster, uint32_t pod, const struct entry 
 		pod_unlink_from_node(cluster, pod);
 		pod_link_to_node(cluster, pod, entry->node);
 	}
-	intern_unref(cluster->intern, record->product);
+	want_add(cluster, entry->vector, entry->product);
+	unask(cluster, record);
 	record->product = entry->product;
-	if (record->vector != TABLE_NONE)
-		vectors_unref(&cluster->vectors, record->vector);
 	record->vector = entry->vector;
 }
 

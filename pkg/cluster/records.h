@@ -371,6 +371,9 @@ struct cluster {
 	struct vectors vectors;
 	struct table pods, nodes, namespaces, quotas, owned[OWNED_COUNT];
 	struct table offers, kinds, uses;
+	struct table wants;
+	struct map wants_by_value;
+	uint64_t wants_changed;
 	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
 	struct table gpu_nodes, exits, gangs, budgets;
 	struct table holds;

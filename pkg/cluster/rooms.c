@@ -10,6 +10,7 @@
 #include "cluster/part.h"
 #include "cluster/placement.h"
 #include "cluster/trial.h"
+#include "model/resource.h"
 #include "topo/domain.h"
 
 /* By the pod's own status. */
@@ -269,6 +270,20 @@ static uint64_t price_of_units(const struct cluster *cluster, uint32_t node,
 	return cell->told == 0 ? handle : handle | ((uint64_t)node + 1) << 32;
 }
 
+/* The cards that the units of an offer are parts of. */
+static int64_t cards_of(const struct cluster *cluster, const struct node_record *node,
+			const struct offer_cell *offer, const struct offer_kind *kind)
+{
+	int64_t parts;
+
+	if (kind->sharing != DEVICE_FRACTION)
+		return 0;
+	parts = resource_parts_of_card(intern_str(cluster->intern, kind->resource));
+	if (node->layout != TABLE_NONE)
+		return MAX(layout_at(cluster, node->layout)->topo->n_cards, 1U);
+	return MAX(parts > 0 ? offer->allocatable / parts : room_cards(cluster, node), 1);
+}
+
 static void units_of_cell(const struct cluster *cluster, const struct cluster_ask *ask,
 			  uint32_t node, const struct vector_cell *cell, struct cluster_units *to)
 {
@@ -279,7 +294,8 @@ static void units_of_cell(const struct cluster *cluster, const struct cluster_as
 	to->price = price_of_units(cluster, node, cell, units.kind);
 	to->count = units.count;
 	to->kind = to->offer = TABLE_NONE;
-	to->free = to->total = to->withdrawn = 0;
+	to->free = to->total = to->withdrawn = to->cards = 0;
+	to->product = units.kind ? units.kind->product : INTERN_EMPTY;
 	to->whole = false;
 	to->offered = units.kind != NULL;
 	if (units.offer == TABLE_NONE)
@@ -291,6 +307,7 @@ static void units_of_cell(const struct cluster *cluster, const struct cluster_as
 	to->withdrawn = offer->count - offer->allocatable;
 	to->free = offer->allocatable - offer->held + own_units(cluster, ask, node, units.offer);
 	to->whole = units.kind->sharing == DEVICE_WHOLE;
+	to->cards = cards_of(cluster, node_at(cluster, node), offer, units.kind);
 	if (ask->trial)
 		to->free += trial_units(cluster, ask, node, units.offer);
 	if (node_at(cluster, node)->first_hold != TABLE_NONE)

@@ -23,9 +23,9 @@ static int64_t total_of(struct extender *extender, const struct soft_set *taken,
 	int64_t total;
 
 	if (node == TABLE_NONE)
-		return -PLACE_TERM_MOST;
+		return -PLACE_TOTAL_MOST;
 	total = place_score(&extender->place, node).total;
-	return soft_set_has(taken, node) ? total - PLACE_TERM_MOST : total;
+	return soft_set_has(taken, node) ? total - PLACE_TOTAL_MOST : total;
 }
 
 static uint8_t share(int64_t total, int64_t least, int64_t most)

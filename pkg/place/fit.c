@@ -38,6 +38,7 @@ void place_begin(struct place *place, const struct place_tools *tools,
 	if (alignment->wished)
 		place->topology = topology_of_pod(place->topology, alignment->policy,
 						  alignment->scoped ? &alignment->scope : NULL);
+	place_usual_refresh(&tools->memory->usual, tools->cluster);
 	place_sheet_open(place);
 }
 

@@ -28,10 +28,11 @@
  * the ask, until the node changes: one pod changes one node, so that all others are a comparison of
  * a generation and of a number.
  */
-#define FRAG_WHOLE    1000 /* millicards of a card */
-#define FRAG_ASKS     256  /* asks in a mix, most */
-#define FRAG_PRODUCTS 64   /* bits of products */
-#define FRAG_TYPICAL  95   /* percent of the weight that the asks of a mix stand for, at least */
+#define FRAG_WHOLE      1000 /* millicards of a card */
+#define FRAG_MICROCARDS INT64_C(1000000)
+#define FRAG_ASKS       256 /* asks in a mix, most */
+#define FRAG_PRODUCTS   64  /* bits of products */
+#define FRAG_TYPICAL    95  /* percent of the weight that the asks of a mix stand for, at least */
 
 struct frag_ask {
 	int64_t cpu_milli;  /* AMOUNT_UNKNOWN and AMOUNT_NONE: not looked at */

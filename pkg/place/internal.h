@@ -13,6 +13,24 @@ struct place_line *place_line_of(struct place *place, uint32_t node);
 /* Which of the sheet's prices these are; PLACE_PRICES: none that is remembered. */
 uint8_t place_price_of(struct place *place, const struct cluster_units *units, bool reconfiguring);
 
+/* usual.c: makes the mixes anew where too much has changed. */
+void place_usual_refresh(struct place_usual *usual, const struct cluster *cluster);
+/* NULL: the resource is not among the usual ones. */
+const struct place_mix *place_usual_of(const struct place_usual *usual, uint32_t resource);
+/* 0: it is not known. */
+uint64_t place_product_bit(const struct place_mix *mix, uint32_t product);
+/*
+ * The ask for @units, of which @parts are a card, on @devices cards. False: of such a pod nothing
+ * can be said.
+ */
+bool place_usual_ask(int64_t parts, int64_t units, int64_t devices, struct frag_ask *ret_ask);
+
+/* leftover.c: what is free of what a node offers of one resource, in the products of @mix. */
+void place_pool_of(const struct place_mix *mix, const struct cluster_units *units,
+		   struct frag_node *ret_node);
+/* frag_cost_sum() of the pod where these are its units; microcards. */
+int64_t place_leftover(struct place *place, const struct cluster_units *units);
+
 /* The node's units, in order of the ask's cells. */
 struct place_look *place_look_at(struct place *place, uint32_t node);
 

@@ -6,6 +6,7 @@
 #include "base/macros.h"
 #include "cluster/placement.h"
 #include "model/placement.h"
+#include "place/frag.h"
 
 /* What is remembered between and within questions (place/place.h): for pkg/place alone to read. */
 
@@ -13,6 +14,7 @@
 #define PLACE_SHEETS      16   /* sorts of pods */
 #define PLACE_CELLS       4    /* resources that a pod with a sheet asks for, at most */
 #define PLACE_PRICES      32   /* ways to be charged, on nodes of one sheet */
+#define PLACE_MIXES       8    /* resources whose usual asks are known */
 
 /* All that answers read of a pod, but for what its namespace holds. Zeroed first: compared as
  * bytes. */
@@ -23,7 +25,7 @@ struct place_sort {
 		uint32_t resource, device, devices;
 		uint32_t unused;
 	} cells[PLACE_CELLS];
-	uint32_t n, most, cpus, unused;
+	uint32_t n, most, cpus, product;
 	uint8_t policy, scope;
 	bool guaranteed, whole_cpus, cpus_together, takes_over;
 	uint8_t none[2];
@@ -45,6 +47,7 @@ struct place_line {
 struct place_sheet {
 	struct place_sort sort;
 	uint64_t resources; /* cluster_resources_changed() of all lines */
+	uint64_t usual;     /* the mixes by which they are scored */
 	uint64_t used;      /* when: the oldest gives way */
 	uint64_t taken;     /* when it became one of this sort */
 	struct place_line *lines;
@@ -56,16 +59,34 @@ struct place_sheet {
 	} prices[PLACE_PRICES];
 };
 
+/* What pods usually ask for (place/frag.h): of those resources that most of them ask for. */
+struct place_usual {
+	uint64_t made;                   /* how often; 0: never */
+	uint64_t wants, resources, pods; /* what of, then: counters of the cluster, and pods */
+	uint32_t n;
+	struct place_mix {
+		uint32_t resource, n_products;
+		uint32_t products[FRAG_PRODUCTS]; /* each a bit of the mix */
+		int64_t parts;                    /* cluster_card_parts() */
+		struct frag_mix mix;
+	} mixes[PLACE_MIXES];
+};
+
 /*
  * What outlives a question: nodes are of few shapes, in few states, and pods of few sorts. What was
- * said of nodes; the best sets of cards; and what was said of the cards of a node to a sort of pod.
- * To be zeroed, and used with one cluster alone, whose handles and numbers it knows; forgets by
- * itself what does not fit in. At most PLACE_SHEETS lines for each node that there ever was at a
- * time.
+ * said of nodes; what pods usually ask for; the best sets of cards; and what was said of the cards
+ * of a node to a sort of pod. To be zeroed, and used with one cluster alone, whose handles and
+ * numbers it knows; forgets by itself what does not fit in. At most PLACE_SHEETS lines for each
+ * node that there ever was at a time.
  */
 struct place_memory {
 	struct place_sheet sheets[PLACE_SHEETS];
 	uint64_t questions; /* how many were asked */
+	struct place_usual usual;
+	struct place_cost { /* of an ask, where so much is free */
+		uint64_t made, state, ask, products;
+		int64_t cost;
+	} costs[PLACE_MEMORY_SIZE];
 	struct place_memory_slot {
 		uint64_t layout, free, set;
 		int64_t score;

@@ -112,20 +112,27 @@ void place_describe(const struct place *place, struct place_answer found, struct
 uint64_t place_cards(struct place *place, uint32_t node);
 
 /*
- * How good a node is that fits: terms from 0 to PLACE_TERM_MOST, and their weighted mean.
+ * How good a node is that fits: terms from 0 to PLACE_TERM_MOST, and their sum by weights.
  *
  *	alignment      all cards are of one domain of the policy's scope (NUMA where there is none);
  *	               half of it where that is not known
  *	nvlink         GB/s between every two of the cards, on average, of PLACE_NVLINK_MOST
  *	pcie           of the cards below the same topmost bridges, the part that nobody else has
- *	fragmentation  how full the node is with the pod: what is left stays whole elsewhere
+ *	fragmentation  what the pod leaves there to the usual asks (place/frag.h): these are those
+ *of the pods that there are, whatever they do, by the resource; what is free of a resource is taken
+ *to be free card by card; CPUs are not looked at
  */
-#define PLACE_TERM_MOST   1000
+#define PLACE_TERM_MOST   1000000
+#define PLACE_TOTAL_MOST  (INT64_C(4) * PLACEMENT_WEIGHT_MOST * PLACE_TERM_MOST)
 #define PLACE_NVLINK_MOST 450
 
 struct place_score {
 	int64_t total, alignment, nvlink, pcie, fragmentation;
 };
+
+/* The last term, of a frag_cost_sum(): half of it where that is 0, and never as much for more. */
+int64_t place_fragmentation(int64_t cost);
+int64_t place_total(const struct placement_weights *weights, const struct place_score *terms);
 
 struct place_score place_score(struct place *place, uint32_t node);
 

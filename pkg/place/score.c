@@ -5,6 +5,11 @@
 #include "base/checked.h"
 #include "base/macros.h"
 
+#define THOUSAND 1000 /* what is kept of the terms of cards */
+#define UNIT     (PLACE_TERM_MOST / THOUSAND)
+
+_Static_assert(PLACE_TOTAL_MOST <= INT32_MAX, "totals are kept in 32 bits");
+
 /* --- the best set, remembered */
 
 static struct place_memory_slot *slot_of(struct place_memory *memory,
@@ -70,9 +75,9 @@ static int64_t alignment_of(const struct place *place, const struct topo *topo, 
 
 	switch (topo_in_one_domain(topo, scope, set)) {
 	case TOPO_YES:
-		return PLACE_TERM_MOST;
+		return THOUSAND;
 	case TOPO_UNKNOWN:
-		return PLACE_TERM_MOST / 2;
+		return THOUSAND / 2;
 	case TOPO_NO:
 		break;
 	}
@@ -85,8 +90,8 @@ static int64_t nvlink_of(int64_t score, uint32_t count)
 
 	if (count < 2)
 		return 0;
-	return MIN(topo_score_terms(score).nvlink * PLACE_TERM_MOST / (pairs * PLACE_NVLINK_MOST),
-		   (int64_t)PLACE_TERM_MOST);
+	return MIN(topo_score_terms(score).nvlink * THOUSAND / (pairs * PLACE_NVLINK_MOST),
+		   (int64_t)THOUSAND);
 }
 
 /* Cards whose way to the root complex is not known share it with nobody, as far as is known. */
@@ -98,35 +103,13 @@ static int64_t pcie_of(const struct place_cards_view *view, uint64_t set)
 	topo_set_for_each(card, set)
 		below |= topo->cards[card].together[LAYOUT_PCIE_SWITCH] |
 			 topo_set_of((uint32_t)card);
-	return (int64_t)topo_set_count(below & idle) * PLACE_TERM_MOST /
-	       (int64_t)topo_set_count(below);
+	return (int64_t)topo_set_count(below & idle) * THOUSAND / (int64_t)topo_set_count(below);
 }
 
-/* What is full leaves other nodes whole. */
-static int32_t fragmentation_of(const struct place *place, const struct cluster_units *units)
+int64_t place_total(const struct placement_weights *weights, const struct place_score *terms)
 {
-	int64_t term = PLACE_TERM_MOST;
-
-	for (size_t i = 0; i < place->ask.n; i++) {
-		int64_t left = MAX(units[i].free - units[i].count, 0);
-
-		if (units[i].total > 0)
-			term = MIN(term, PLACE_TERM_MOST - saturating_mul(left, PLACE_TERM_MOST) /
-								   units[i].total);
-	}
-	return (int32_t)term;
-}
-
-static int32_t total_of(const struct placement_weights *weights, const struct place_line *line)
-{
-	int64_t sum = weights->alignment + weights->nvlink + weights->pcie + weights->fragmentation;
-
-	if (sum == 0)
-		return 0;
-	return (int32_t)((weights->alignment * line->alignment + weights->nvlink * line->nvlink +
-			  weights->pcie * line->pcie +
-			  weights->fragmentation * line->fragmentation) /
-			 sum);
+	return weights->alignment * terms->alignment + weights->nvlink * terms->nvlink +
+	       weights->pcie * terms->pcie + weights->fragmentation * terms->fragmentation;
 }
 
 /* All that follows from the cards. */
@@ -138,7 +121,7 @@ static void score_cards(struct place *place, const struct place_cards_view *view
 	judgment->cards = choose(place, view, &sum);
 	judgment->scored = true;
 	judgment->nvlink = 0;
-	judgment->alignment = judgment->pcie = PLACE_TERM_MOST / 2; /* not known */
+	judgment->alignment = judgment->pcie = THOUSAND / 2; /* not known */
 	if (judgment->cards == 0)
 		return;
 	judgment->alignment = (int16_t)alignment_of(place, view->room.topo, judgment->cards);
@@ -164,21 +147,35 @@ uint64_t place_cards(struct place *place, uint32_t node)
 	return judgment ? judgment->cards : 0;
 }
 
+/* All terms, of which only the last takes the resolution of its own. */
+static struct place_score terms_of(const struct place_line *line)
+{
+	return (struct place_score){
+		.total = line->total,
+		.alignment = (int64_t)line->alignment * UNIT,
+		.nvlink = (int64_t)line->nvlink * UNIT,
+		.pcie = (int64_t)line->pcie * UNIT,
+		.fragmentation = line->fragmentation,
+	};
+}
+
 static void score_line(struct place *place, uint32_t node, struct place_line *line)
 {
 	const struct place_judgment *judgment = judge(place, node);
-	const struct placement_weights *weights = place->tools.weights;
+	struct place_score terms;
 
 	line->scored = true;
-	line->alignment = line->pcie = PLACE_TERM_MOST / 2;
+	line->alignment = line->pcie = THOUSAND / 2;
 	line->nvlink = 0;
-	line->fragmentation = fragmentation_of(place, place->look.units);
+	line->fragmentation =
+		(int32_t)place_fragmentation(place_leftover(place, place->look.units));
 	if (judgment) {
 		line->alignment = judgment->alignment;
 		line->nvlink = judgment->nvlink;
 		line->pcie = judgment->pcie;
 	}
-	line->total = total_of(weights, line);
+	terms = terms_of(line);
+	line->total = (int32_t)place_total(place->tools.weights, &terms);
 }
 
 struct place_score place_score(struct place *place, uint32_t node)
@@ -187,11 +184,5 @@ struct place_score place_score(struct place *place, uint32_t node)
 
 	if (!line->scored)
 		score_line(place, node, line);
-	return (struct place_score){
-		.total = line->total,
-		.alignment = line->alignment,
-		.nvlink = line->nvlink,
-		.pcie = line->pcie,
-		.fragmentation = line->fragmentation,
-	};
+	return terms_of(line);
 }

@@ -26,6 +26,7 @@ static void sort_of(const struct place *place, struct place_sort *ret_sort)
 	ret_sort->n = (uint32_t)place->ask.n;
 	ret_sort->most = place->ask.most;
 	ret_sort->cpus = alignment->cpus;
+	ret_sort->product = place->ask.product;
 	ret_sort->policy = (uint8_t)place->topology.policy;
 	ret_sort->scope = (uint8_t)place->topology.scope;
 	ret_sort->guaranteed = alignment->guaranteed;
@@ -79,10 +80,23 @@ static void make_room(struct place_sheet *sheet, uint32_t n)
 	sheet->n_lines = n;
 }
 
+/* Forgets of what was said whatever followed from what has changed beside the nodes. */
+static void bring_up_to_date(struct place_sheet *sheet, uint64_t resources, uint64_t usual)
+{
+	if (sheet->resources != resources) {
+		memset(sheet->lines, 0, sheet->n_lines * sizeof(*sheet->lines));
+		sheet->n_prices = 0;
+	} else if (sheet->usual != usual) {
+		for (uint32_t i = 0; i < sheet->n_lines; i++)
+			sheet->lines[i].scored = false;
+	}
+	sheet->resources = resources;
+	sheet->usual = usual;
+}
+
 void place_sheet_open(struct place *place)
 {
 	struct place_memory *memory = place->tools.memory;
-	uint64_t resources = cluster_resources_changed(place->tools.cluster);
 	struct place_sheet *sheet;
 	struct place_sort sort;
 
@@ -93,11 +107,8 @@ void place_sheet_open(struct place *place)
 	sort_of(place, &sort);
 	sheet = find_sheet(memory, &sort);
 	make_room(sheet, place->n_stamps);
-	if (sheet->resources != resources) {
-		memset(sheet->lines, 0, sheet->n_lines * sizeof(*sheet->lines));
-		sheet->n_prices = 0;
-		sheet->resources = resources;
-	}
+	bring_up_to_date(sheet, cluster_resources_changed(place->tools.cluster),
+			 memory->usual.made);
 	sheet->used = ++memory->questions;
 	place->sheet = sheet;
 	place->sheet_taken = sheet->taken;

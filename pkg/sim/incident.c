@@ -38,6 +38,7 @@ struct pod {
 	char name[SIZE_NAME];
 	enum stage stage;
 	uint32_t count, node, version, tries;
+	uint32_t bound; /* before and after others */
 	uint64_t cards;
 };
 
@@ -54,6 +55,7 @@ struct world {
 	struct random random;
 	struct incident_node machine;
 	uint64_t held[INCIDENT_NODES]; /* cards that kubelet has given out */
+	uint32_t bindings;
 	struct pod pods[ALL_PODS];
 	struct news news[NEWS_MAX]; /* a queue */
 	size_t first_news, end_news;
@@ -276,6 +278,7 @@ static bool bind(struct world *w, uint32_t pod)
 		return true;
 	}
 	p->stage = BOUND;
+	p->bound = ++w->bindings;
 	tell(w, pod);
 	w->result->sold_twice += bound_on(w, p->node) > INCIDENT_CARDS;
 	for (uint32_t node = 0; node < INCIDENT_NODES; node++)
@@ -284,8 +287,20 @@ static bool bind(struct world *w, uint32_t pod)
 	return true;
 }
 
-static bool admit(struct world *w, uint32_t pod)
+/* Of those on the node of @pod that kubelet has not looked at the one that was bound first. */
+static uint32_t first_bound(const struct world *w, uint32_t pod)
 {
+	for (uint32_t i = 0; i < ALL_PODS; i++)
+		if (w->pods[i].stage == BOUND && w->pods[i].node == w->pods[pod].node &&
+		    w->pods[i].bound < w->pods[pod].bound)
+			pod = i;
+	return pod;
+}
+
+/* kubelet looks at pods in the order in which its watch shows them. */
+static bool admit(struct world *w, uint32_t drawn)
+{
+	uint32_t pod = first_bound(w, drawn);
 	struct pod *p = &w->pods[pod];
 	uint64_t free = INCIDENT_ALL & ~w->held[p->node];
 

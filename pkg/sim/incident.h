@@ -6,10 +6,11 @@
 
 /*
  * Tenants race for the cards of two-socket nodes: the scheduler places, binds later, and sees what
- * became of it later still; kubelet gives out cards on its own; pods end. Which of these happens
- * next is drawn by seed, so that many seeds are many interleavings. The decisions are the
- * controller's own (pkg/place over pkg/cluster); whether a card was sold twice is judged on what
- * the API server and kubelet hold, not on what the scheduler believes.
+ * became of it later still; kubelet gives out cards on its own, on each node in the order of the
+ * bindings; pods end. Which of these happens next is drawn by seed, so that many seeds are many
+ * interleavings. The decisions are the controller's own (pkg/place over pkg/cluster); whether a
+ * card was sold twice is judged on what the API server and kubelet hold, not on what the scheduler
+ * believes.
  */
 #define INCIDENT_NODES   4 /* of two sockets with four cards each */
 #define INCIDENT_TENANTS 2

@@ -6,6 +6,7 @@
 #include "sim/policy.h"
 
 #include "base/macros.h"
+#include "place/place.h"
 #include "sim/cards.h"
 
 /* The largest node that there is, by which the published policies divide. */
@@ -42,15 +43,18 @@ uint64_t sim_kind(const struct frag_ask *ask)
 	return UINT64_C(1) << (ask_is_share(ask) ? 0 : MIN(ask->gpus, 63));
 }
 
+/* The extender's own score, of nodes of which nothing is known but what is free. */
 static struct sim_score score_gpuqos(const struct sim_rules *rules, const struct sim_place *place,
 				     const struct frag_ask *ask)
 {
+	struct place_score terms = {.alignment = PLACE_TERM_MOST / 2, .pcie = PLACE_TERM_MOST / 2};
 	struct sim_score score = {0};
 	struct frag_cost cost;
 
 	(void)frag_best_cards(&rules->mix, &place->gpu, ask, UINT64_MAX, &score.cards);
 	cost = frag_cost(&rules->mix, &place->gpu, ask, score.cards);
-	score.score = -frag_cost_sum(&cost, rules->weights);
+	terms.fragmentation = place_fragmentation(frag_cost_sum(&cost, rules->weights));
+	score.score = place_total(&rules->placement, &terms);
 	return score;
 }
 

@@ -3,15 +3,16 @@
 #define GPUQOS_SIM_POLICY_H
 
 #include "base/str.h"
+#include "model/placement.h"
 #include "place/frag.h"
 #include "sim/fgd.h"
 #include "sim/gorand.h"
 
 /*
- * Who places: gpuqos' own policy (place/frag.h, which the extender does not use yet), and those of
- * the FGD paper as its simulator has them, so that they stand in one table with what was published:
- * name, name there. All but Random are functions of the ask and of what is free on the node; ties
- * go to the node with the lowest rank.
+ * Who places: gpuqos' own policy (place_score() with the default weights), and those of the FGD
+ * paper as its simulator has them, so that they stand in one table with what was published: name,
+ * name there. All but Random are functions of the ask and of what is free on the node; ties go to
+ * the node with the lowest rank.
  */
 #define SIM_POLICIES(X)                                 \
 	X(GPUQOS, "gpuqos", "")                         \
@@ -43,6 +44,7 @@ struct sim_rules {
 	struct frag_mix mix;
 	struct fgd fgd;
 	struct frag_weights weights;
+	struct placement_weights placement;
 };
 
 struct sim_score {

@@ -76,6 +76,7 @@ static void set_rules(struct sim_rules *rules, const struct sim_input *input)
 	frag_mix_press(&rules->mix, cards);
 	fgd_init(&rules->fgd, input->asks, input->n_asks);
 	rules->weights = FRAG_WEIGHTS_DEFAULT;
+	rules->placement = PLACEMENT_WEIGHTS_DEFAULT;
 }
 
 struct sim *sim_new(const struct sim_input *input, const struct gorand_table *table,

@@ -629,9 +629,11 @@ static void check_score(struct world *w, struct place *place, int p, int n,
 	uint64_t all = cards_below(w->nodes[n].machine.layout.n_gpus);
 	uint32_t handle = node_handle(w->cluster, n);
 	uint64_t held = cluster_room(w->cluster, handle).seen, cards = place_cards(place, handle);
-	const int64_t terms[] = {score->total, score->alignment, score->nvlink, score->pcie,
+	const int64_t terms[] = {score->alignment, score->nvlink, score->pcie,
 				 score->fragmentation};
 
+	if (score->total != place_total(&w->weights, score))
+		fail_at(w, "a total that is not of its terms", p, n);
 	for (size_t i = 0; i < ARRAY_SIZE(terms); i++)
 		if (terms[i] < 0 || terms[i] > PLACE_TERM_MOST)
 			fail_at(w, "a term is out of its range", p, n);

@@ -433,13 +433,16 @@ static void a_fuller_node_and_a_whole_set_are_better(void **state)
 	(void)state;
 	add_node(s, "full", &s->machine.layout);
 	add_node(s, "empty", &s->machine.layout);
-	add_pod(s, &(struct pod){"held",
-				 4,
+	add_pod(s,
+		&(struct pod){
+			"held", 2, "full", TOPOLOGY_NONE, false, {gpus[0].uuid, gpus[1].uuid}, 2});
+	add_pod(s, &(struct pod){"also held",
+				 2,
 				 "full",
 				 TOPOLOGY_NONE,
 				 false,
-				 {gpus[0].uuid, gpus[1].uuid, gpus[2].uuid, gpus[3].uuid},
-				 4});
+				 {gpus[2].uuid, gpus[3].uuid},
+				 2});
 	add_pod(s, &(struct pod){"two", 2, NULL, TOPOLOGY_NONE, false, {{0}}, 0});
 	ask(s, "two");
 	full = place_score(&s->place, node_of(s, "full"));
