@@ -58,8 +58,16 @@ static inline uint64_t sip_finish(struct sip *s)
 	return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
 }
 
-/* Up to eight bytes, low byte first; compilers make one load of it for eight. */
-static inline uint64_t read_word(const unsigned char *bytes, size_t len)
+/* Low byte first. Written out, since compilers make one load of this and not of a loop. */
+static inline uint64_t read_eight(const unsigned char *at)
+{
+	return (uint64_t)at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 |
+	       (uint64_t)at[3] << 24 | (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 |
+	       (uint64_t)at[6] << 48 | (uint64_t)at[7] << 56;
+}
+
+/* Fewer than eight bytes, likewise. */
+static inline uint64_t read_few(const unsigned char *bytes, size_t len)
 {
 	uint64_t word = 0;
 
@@ -81,13 +89,13 @@ uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t len)
 	uint64_t last;
 
 	for (; left >= 8; left -= 8, at += 8)
-		sip_word(&s, read_word(at, 8));
+		sip_word(&s, read_eight(at));
 	/* The last bytes by one load of eight, of which some were read before, where there are
 	 * eight. */
 	if (len >= 8 && left > 0)
-		last = read_word(at + left - 8, 8) >> (8 * (8 - left));
+		last = read_eight(at + left - 8) >> (8 * (8 - left));
 	else
-		last = read_word(at, left);
+		last = read_few(at, left);
 	sip_word(&s, last | (uint64_t)len << 56);
 	return sip_finish(&s);
 }
@@ -117,13 +125,16 @@ uint64_t hash_quick(const struct hash_key *key, const void *data, size_t len)
 	size_t left = len;
 
 	for (; left > 16; left -= 16, at += 16)
-		hash = fold(read_word(at, 8) ^ key->k1, read_word(at + 8, 8) ^ hash);
+		hash = fold(read_eight(at) ^ key->k1, read_eight(at + 8) ^ hash);
 	if (len >= 16) { /* the last sixteen, of which some were read before */
-		a = read_word(at + left - 16, 8);
-		b = read_word(at + left - 8, 8);
+		a = read_eight(at + left - 16);
+		b = read_eight(at + left - 8);
+	} else if (len >= 8) {
+		a = read_eight(at);
+		b = read_eight(at + len - 8);
 	} else {
-		a = read_word(at, left > 8 ? 8 : left);
-		b = left > 8 ? read_word(at + left - 8, 8) : 0;
+		a = read_few(at, len);
+		b = 0;
 	}
 	hash = fold(a ^ key->k1, b ^ hash);
 	return fold(hash ^ key->k0, key->k1 | 1);

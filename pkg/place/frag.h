@@ -11,8 +11,9 @@
 /*
  * Fragmentation: how much of a node's free GPU capacity the usual asks cannot use, and what placing
  * a pod adds to it. After "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with
- * Fragmentation Gradient Descent" (USENIX ATC 2023), section 4. The simulator places by it
- * (sim/policy.h); place_score() does not yet. What one ask m leaves unused of node n is
+ * Fragmentation Gradient Descent" (USENIX ATC 2023), section 4. place_score() uses it, with what it
+ * learns of a cluster's pods, and the simulator with a list's. What one ask m leaves unused of node
+ * n is
  *
  *	F(n, m) = all that is free on n        where m cannot run on n: too little CPU, another
  *	                                       product, too few cards with enough left, or m asks

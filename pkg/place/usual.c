@@ -128,16 +128,22 @@ static bool ask_of(const struct place_mix *mix, const struct cluster_want *want,
 	return want->product == INTERN_EMPTY || ret_ask->products != 0;
 }
 
-static void set_mix(struct place_mix *mix, const struct cluster *cluster, size_t n_wants)
+/* What all nodes offer. */
+struct pools {
+	struct cluster_pool all[CLUSTER_POOLS];
+	size_t n;
+};
+
+static void set_mix(struct place_mix *mix, const struct cluster *cluster, size_t n_wants,
+		    const struct pools *pools)
 {
 	struct frag_ask *asks CLEANUP(mem_free) = mem_alloc_array(n_wants, sizeof(*asks));
-	struct cluster_pool pools[CLUSTER_POOLS];
 	int64_t units[FRAG_PRODUCTS] = {0};
 	uint32_t at = cluster_want_next(cluster, 0);
 	size_t n = 0;
 
 	mix->parts = cluster_card_parts(cluster, mix->resource);
-	set_products(mix, pools, cluster_pools(cluster, pools, ARRAY_SIZE(pools)), units);
+	set_products(mix, pools->all, pools->n, units);
 	for (size_t i = 0; i < n_wants; i++, at = cluster_want_next(cluster, at + 1)) {
 		struct cluster_want want;
 		bool found = false;
@@ -163,15 +169,17 @@ static bool is_stale(const struct place_usual *usual, const struct cluster *clus
 void place_usual_refresh(struct place_usual *usual, const struct cluster *cluster)
 {
 	struct tallies tallies;
+	struct pools pools;
 	size_t n_wants;
 
 	if (!is_stale(usual, cluster))
 		return;
 	n_wants = count_all(cluster, &tallies);
+	pools.n = cluster_pools(cluster, pools.all, ARRAY_SIZE(pools.all));
 	usual->n = (uint32_t)MIN(tallies.n, (size_t)PLACE_MIXES);
 	for (uint32_t i = 0; i < usual->n; i++) {
 		usual->mixes[i].resource = tallies.all[i].resource;
-		set_mix(&usual->mixes[i], cluster, n_wants);
+		set_mix(&usual->mixes[i], cluster, n_wants, &pools);
 	}
 	usual->pods = tallies.pods;
 	usual->wants = cluster_wants_changed(cluster);
