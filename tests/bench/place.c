@@ -6,6 +6,7 @@
  *
  *   place N            prints the microseconds of a decision, on average
  *   place N filter     asks for one pod whether it fits the nodes, each state of a node being new
+ *   place N again      likewise, where a pod of its sort was asked about before
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,7 +195,8 @@ int main(int argc, char **argv)
 	static const struct hash_key fixed = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 	static struct scene s;
 	unsigned int n = argc >= 2 ? (unsigned int)strtoul(argv[1], NULL, 10) : 0;
-	bool filters = argc == 3 && strcmp(argv[2], "filter") == 0;
+	bool again = argc == 3 && strcmp(argv[2], "again") == 0;
+	bool filters = again || (argc == 3 && strcmp(argv[2], "filter") == 0);
 
 	if (n < 1 || n > 5000 || (argc > 2 && !filters))
 		return 2;
@@ -215,6 +217,8 @@ int main(int argc, char **argv)
 		struct place place;
 
 		begin(&s, 5, &place); /* two cards, Required */
+		if (again)
+			(void)decide(&s, &place);
 		printf("{\"fits\": %u}\n", filter(&s, &place));
 	} else {
 		printf("{\"microseconds\": %.1f}\n", mean_us(&s));

@@ -30,6 +30,7 @@ INPUTS = {
     "one tenant event of 1000": ("tenant", "1000"),
     "one tenant event of 10000": ("tenant", "10000"),
     "one pod and 1000 nodes": ("place", "1000", "filter"),
+    "one pod and 1000 nodes as before": ("place", "1000", "again"),
     "5000 names read and answered": ("extender_wire", "5000"),
 }
 
