@@ -26,7 +26,8 @@ static void the_node_that_is_fuller_is_better(void **state)
 
 	scene_add_node(s, "empty", SCENE_STRICT);
 	scene_add_node(s, "full", SCENE_STRICT);
-	scene_show(s, &(struct scene_pod){.name = "held", .cards = 4, .node = "full"});
+	scene_show(s, &(struct scene_pod){.name = "held", .cards = 2, .node = "full"});
+	scene_show(s, &(struct scene_pod){.name = "held-too", .cards = 2, .node = "full"});
 	scene_show(s, &pod);
 	assert_string_equal(scene_prioritize(s, &pod, "[\"empty\",\"full\"]"),
 			    "[{\"Host\":\"empty\",\"Score\":0},{\"Host\":\"full\",\"Score\":10}]");
