@@ -67,6 +67,7 @@
 /* Prometheus */
 #define LIMIT_PROM_BODY   (5 * 1024 * 1024) /* one answer; the rest is not read, and it is refused */
 #define LIMIT_PROM_SERIES 20000             /* of one answer */
+#define LIMIT_QUESTIONS   4096              /* that are asked in one interval */
 #define LIMIT_PROM_QUERY  (1024 * 1024)     /* bytes of one query */
 
 /* What the cache keeps */

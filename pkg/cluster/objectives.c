@@ -24,6 +24,13 @@ int64_t cluster_pending_us(const struct cluster *cluster, uint32_t tenant)
 						    : AMOUNT_NONE;
 }
 
+uint64_t cluster_point_pod(const struct cluster *cluster, struct str namespace, struct str name)
+{
+	uint32_t pod = pod_find(cluster, namespace, name);
+
+	return pod == TABLE_NONE ? 0 : (uint64_t)pod + 1;
+}
+
 /* A handle may be another pod's by now; the uid tells. */
 static uint32_t worst_of(const struct cluster *cluster, const struct objective_record *record)
 {

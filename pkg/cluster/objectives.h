@@ -24,11 +24,8 @@ struct cluster_objective cluster_objective(const struct cluster *cluster, uint32
 /* spec.pendingSeconds in µs, or AMOUNT_NONE. */
 int64_t cluster_pending_us(const struct cluster *cluster, uint32_t tenant);
 
-/* What the `pod` of a struct slo_point is, for a pod of this cluster. */
-static inline uint64_t cluster_point_pod(uint32_t pod)
-{
-	return (uint64_t)pod + 1;
-}
+/* What the `pod` of a struct slo_point is; 0: there is no such pod that could hold devices. */
+uint64_t cluster_point_pod(const struct cluster *cluster, struct str namespace, struct str name);
 
 /*
  * Takes a reading (slo/slo.h). The tenant is dirty where the state or the reason changed, and where

@@ -2,6 +2,7 @@
 /* Reads --config through a field table, then checks ranges by a table of their own. */
 #include "controller/config.h"
 
+#include "controller/config_prometheus.h"
 #include "controller/config_resources.h"
 
 #include <string.h>
@@ -37,6 +38,7 @@ struct wire_config {
 	struct wire_election election;
 	int64_t recount_period, usage_interval;
 	struct wire_scheduling scheduling;
+	struct wire_prometheus prometheus;
 	struct wire_list resources; /* struct wire_resource */
 };
 
@@ -72,6 +74,8 @@ static const struct field config_fields[] = {
 	FIELD(struct wire_config, usage_interval, "usageStatusIntervalSeconds", 0, FIELD_INT64),
 	FIELD_SUB(struct wire_config, scheduling, "scheduling", 0, FIELD_MESSAGE,
 		  &scheduling_schema),
+	FIELD_SUB(struct wire_config, prometheus, "prometheus", 0, FIELD_MESSAGE,
+		  &wire_prometheus_schema),
 	FIELD_SUB(struct wire_config, resources, "resources", 0, FIELD_MESSAGES,
 		  &wire_resource_schema),
 };
@@ -87,6 +91,7 @@ void controller_config_init(struct controller_config *config)
 		.recount_period_us = 300 * USEC_PER_SEC,
 		.usage_interval_us = USEC_PER_SEC,
 		.weights = PLACEMENT_WEIGHTS_DEFAULT,
+		.prometheus = {.interval_us = 15 * USEC_PER_SEC, .timeout_us = 5 * USEC_PER_SEC},
 	};
 }
 
@@ -94,6 +99,7 @@ void controller_config_clear(struct controller_config *config)
 {
 	arena_clear(&config->memory);
 	config->resources = (struct source_table){NULL, 0};
+	config->prometheus = (struct config_prometheus){0};
 }
 
 /* A number that was given, in its range, and what it is kept as. Absent (0 and not present) keeps
@@ -185,6 +191,9 @@ static int read_wire(const struct wire_config *wire, struct controller_config *c
 		return -1;
 	if (read_numbers(all, ARRAY_SIZE(all), err) < 0 ||
 	    read_weights(&wire->scheduling.weights, &config->weights, err) < 0)
+		return -1;
+	if (wire_has(wire, 6) && config_read_prometheus(&wire->prometheus, &config->memory,
+							&config->prometheus, err) < 0)
 		return -1;
 	return config_read_resources(&wire->resources, &config->memory, &config->resources, err);
 }

@@ -27,13 +27,26 @@
  *       nvlink: 50
  *       pcie: 20
  *       fragmentation: 30
+ *   prometheus:                       # left out, objectives are Unknown
+ *     url: http://prometheus.monitoring:9090
+ *     intervalSeconds: 15             # of objectives, 1 to 300
+ *     timeoutSeconds: 5               # of one query, 1 to 60
+ *     bearerTokenFile: /path          # read anew for each query; or username and passwordFile
+ *     caFile: /path                   # PEM; left out, the system's
  *   resources: []                     # GPUs that no adapter knows: see api/source_table.h
  */
+struct config_prometheus {
+	/* In the config's memory; NULL where not given, and url: there is none. */
+	const char *url, *bearer_token_file, *username, *password_file, *ca_file;
+	int64_t interval_us, timeout_us;
+};
+
 struct controller_config {
 	char lease_name[64];
 	int64_t lease_duration_us, renew_deadline_us, retry_period_us;
 	int64_t recount_period_us, usage_interval_us;
 	struct placement_weights weights;
+	struct config_prometheus prometheus;
 	struct source_table resources; /* rows and their texts in `memory` */
 	struct arena memory;
 };

@@ -14,6 +14,7 @@
 #include "controller/caches.h"
 #include "controller/leader_label.h"
 #include "controller/nodes.h"
+#include "controller/objectives/objectives.h"
 #include "controller/pages.h"
 #include "controller/quota/reconcile.h"
 #include "controller/tenant/reconcile.h"
@@ -39,6 +40,7 @@ struct controller {
 	struct quota_reconciler quota;
 	struct tenant_reconciler tenant;
 	struct nodes nodes;
+	struct objectives *objectives;
 	struct work *quota_work, *tenant_work; /* keys: namespaces, tenants */
 
 	bool leads, recounted, stopping;
@@ -139,6 +141,7 @@ static void may_begin(struct controller *controller)
 	tenant_reconciler_forget(&controller->tenant);
 	cluster_mark_all_dirty(controller->cluster);
 	cluster_look_again(controller->cluster);
+	objectives_start(controller->objectives);
 	take_dirty(controller);
 }
 
@@ -204,6 +207,7 @@ static void on_lost(void *context)
 	controller->leads = false;
 	work_stop(controller->quota_work);
 	work_stop(controller->tenant_work);
+	objectives_stop(controller->objectives);
 	recorder_reset(controller->recorder);
 	if (controller->label)
 		leader_label_lost(controller->label);
@@ -232,6 +236,7 @@ static struct pages_view view_of(const struct controller *controller)
 		.recount_drift = controller->recount_drift,
 		.log_dropped = log_dropped(controller->options.log),
 		.events_dropped = recorder_dropped(controller->recorder),
+		.objectives = objectives_stats(controller->objectives),
 	};
 }
 
@@ -335,6 +340,21 @@ static void start_nodes(struct controller *controller)
 	nodes_start(nodes);
 }
 
+static int new_objectives(struct controller *controller, struct error *err)
+{
+	return objectives_new(
+		&(struct objectives_options){
+			.cluster = controller->cluster,
+			.loop = controller->loop,
+			.config = &controller->options.config->prometheus,
+			.log = controller->options.log,
+			.touched = take_dirty,
+			.context = controller,
+			.seed = random_u64(&controller->seeds),
+		},
+		&controller->objectives, err);
+}
+
 static int know_resources(struct controller *controller, struct error *err)
 {
 	const struct source_table *table = &controller->options.config->resources;
@@ -383,6 +403,8 @@ int controller_new(struct kube_client *client, const struct controller_options *
 	new_quota_work(controller);
 	new_tenant_work(controller);
 	start_nodes(controller);
+	if (new_objectives(controller, err) < 0)
+		return -1;
 	loop_timer_init(&controller->recount_timer, controller->loop, "recount", recount_turn,
 			controller);
 	if (options->metrics)
@@ -396,6 +418,7 @@ void controller_free(struct controller *controller)
 	if (!controller)
 		return;
 	loop_timer_clear(&controller->recount_timer);
+	objectives_free(controller->objectives);
 	elector_free(controller->elector);
 	work_free(controller->quota_work);
 	work_free(controller->tenant_work);
@@ -442,6 +465,7 @@ void controller_stop(struct controller *controller, loop_fn stopped, void *conte
 	controller->stopped_context = context;
 	work_stop(controller->quota_work);
 	work_stop(controller->tenant_work);
+	objectives_stop(controller->objectives);
 	if (controller->label && controller->leads)
 		leader_label_retire(controller->label, release, controller);
 	else

@@ -281,6 +281,7 @@ void pages_write_metrics(const struct pages_view *view, struct buf *page)
 	write_unlabelled(view, page);
 	write_disagreements(view, page);
 	pages_write_topology(view, page);
+	pages_write_objectives(view, page);
 	write_single(page, "gpuqos_cache_shared_bytes", "gauge",
 		     "Bytes of strings and request vectors that records share.",
 		     (double)numbers.cache.shared_bytes);

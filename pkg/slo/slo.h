@@ -62,7 +62,7 @@ struct slo_reading {
 	const struct slo_point *points;
 	size_t n_points;
 	int64_t answered_us; /* real, by Prometheus's clock; 0: not told */
-	/* SOURCE_DOWN or NO_QUERY: there was no answer; ABSENT with no points; else ignored. */
+	/* With has_failed: why there are no points. */
 	enum objective_reason failed;
 	bool has_failed;
 };

@@ -57,6 +57,17 @@ static const struct {
 	 "configuration"},
 	{"a text for a number", HEAD "recountPeriodSeconds: soon\n", "recountPeriodSeconds"},
 	{"a list for an object", HEAD "leaderElection: [1]\n", "leaderElection"},
+	{"a Prometheus without a URL", HEAD "prometheus: {intervalSeconds: 5}\n", "prometheus.url"},
+	{"a Prometheus of another scheme", HEAD "prometheus: {url: \"file:///etc\"}\n",
+	 "prometheus.url"},
+	{"an interval of nothing", HEAD "prometheus: {url: \"http://p\", intervalSeconds: 0}\n",
+	 "prometheus.intervalSeconds"},
+	{"a user without password", HEAD "prometheus: {url: \"http://p\", username: u}\n",
+	 "passwordFile"},
+	{"two ways to authenticate",
+	 HEAD
+	 "prometheus: {url: \"http://p\", username: u, passwordFile: /p, bearerTokenFile: /t}\n",
+	 "bearerTokenFile"},
 	{"a Lease without a name", HEAD "leaderElection: {resourceName: \"\"}\n", "resourceName"},
 	{"a Lease's name of 64 characters",
 	 HEAD "leaderElection: {resourceName: "
