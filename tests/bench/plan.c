@@ -94,8 +94,9 @@ static void add_tenant(struct scene *s, const char *stem, unsigned int number,
 	crowd_check(cluster_apply_quota(s->cluster, &quota, &err), &err);
 }
 
+/* @node: -1 where it waits; of several cards it requires that they lie together. */
 static void add_pod(struct scene *s, struct str namespace, unsigned int number, int64_t cards,
-		    int node, enum topology_policy policy)
+		    int node)
 {
 	struct device_ask ask = device_ask_units(STR("nvidia.com/gpu"), cards);
 	struct container_facts container = {CONTAINER_NORMAL, &ask, 1};
@@ -117,7 +118,7 @@ static void add_pod(struct scene *s, struct str namespace, unsigned int number, 
 			      .whole_cpus = true,
 			      .cpus = 4,
 			      .wished = true,
-			      .policy = policy},
+			      .policy = cards > 1 ? TOPOLOGY_REQUIRED : TOPOLOGY_NONE},
 		.device_ids = &device,
 		.n_device_ids = node >= 0,
 	};
@@ -139,8 +140,7 @@ static void fill(struct scene *s, unsigned int nodes, int64_t cards)
 	for (unsigned int number = 0; number < nodes * CARDS; number++)
 		add_pod(s, crowd_text("train", number % SPACES), number, 1, (int)(number / CARDS),
 			TOPOLOGY_NONE);
-	add_pod(s, crowd_text("chat", 0), nodes * CARDS, cards, -1,
-		cards > 1 ? TOPOLOGY_REQUIRED : TOPOLOGY_NONE);
+	add_pod(s, crowd_text("chat", 0), nodes * CARDS, cards, -1);
 	while (cluster_take_dirty_tenant(s->cluster, &tenant))
 		cluster_refresh_tenant(s->cluster, tenant);
 	while (cluster_take_dirty(s->cluster, &namespace))

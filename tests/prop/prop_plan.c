@@ -6,6 +6,8 @@
  * victims; and the cluster without these pods has room for the one that waits.
  *
  * GPUQOS_SEED=n repeats one plan, GPUQOS_SOAK=1 makes many more.
+ *
+ * size: the model stays beside what it is compared with
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -287,7 +289,8 @@ static void make_node(struct world *w, int n)
 		machine_pcie_box(machine);
 	w->n_cards[n] = machine->layout.n_gpus;
 	for (size_t card = 0; card < w->n_cards[n]; card++) {
-		snprintf(machine->uuids[card], sizeof(machine->uuids[card]), "g%d-%zu", n, card);
+		snprintf(machine->uuids[card], sizeof(machine->uuids[card]), "g%d-%d", n,
+			 (int)card);
 		machine->gpus[card].uuid = str_from(machine->uuids[card]);
 	}
 	machine->layout.kubelet = (struct layout_kubelet){
