@@ -138,8 +138,7 @@ static void fill(struct scene *s, unsigned int nodes, int64_t cards)
 	for (unsigned int node = 0; node < nodes; node++)
 		add_node(s, node);
 	for (unsigned int number = 0; number < nodes * CARDS; number++)
-		add_pod(s, crowd_text("train", number % SPACES), number, 1, (int)(number / CARDS),
-			TOPOLOGY_NONE);
+		add_pod(s, crowd_text("train", number % SPACES), number, 1, (int)(number / CARDS));
 	add_pod(s, crowd_text("chat", 0), nodes * CARDS, cards, -1);
 	while (cluster_take_dirty_tenant(s->cluster, &tenant))
 		cluster_refresh_tenant(s->cluster, tenant);
