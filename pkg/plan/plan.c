@@ -120,7 +120,7 @@ static size_t fewest(struct plan *plan, size_t cell)
 	return freed < groups->missing[cell] ? 0 : n;
 }
 
-/* False where nothing that may go is enough. */
+/* False where nothing that may go is enough. What costs more may still be of fewer pods. */
 static bool bound(struct plan *plan, struct plan_lead *lead)
 {
 	struct plan_groups *groups = &plan->groups;
@@ -145,7 +145,7 @@ static bool bound(struct plan *plan, struct plan_lead *lead)
 	for (size_t i = 1; i < groups->n; i++)
 		if (plan_uid_compare(groups->groups[i].least, lead->least) < 0)
 			lead->least = groups->groups[i].least;
-	return lead->cost.pods <= (int64_t)plan_most(plan);
+	return true;
 }
 
 static void add_lead(struct plan *plan, const struct plan_lead *lead)
