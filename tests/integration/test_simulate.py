@@ -154,16 +154,16 @@ def test_a_picture_that_cannot_be_written_is_told():
 @pytest.mark.parametrize("arguments, words", [
     ([], "--nodes or --openb-nodes is missing; see --help"),
     (["--openb-nodes", "x"], "--pods or --openb-pods is missing; see --help"),
-    (["--openb-nodes"], "--openb-nodes needs a value"),
-    (["--what"], "no flag --what; see --help"),
-    (["more"], '"more" is no flag; see --help'),
-    (["--policy", "best"], 'no policy "best"; see --help'),
-    (["--policy", "fgd,fgd"], "policy fgd is there twice"),
+    (["--openb-nodes"], "--openb-nodes: unknown or incomplete flag; --help lists them"),
+    (["--what"], "--what: unknown or incomplete flag; --help lists them"),
+    (["more"], "more: no argument is expected"),
+    (["--policy", "best"], '--policy: no policy "best"; --help lists them'),
+    (["--policy", "fgd,fgd"], "--policy: policy fgd is there twice"),
     (["--openb-nodes", "x", "--openb-pods", "x", "--json", "--picture"], "--json or --picture, not both"),
-    (["--scenario", "war"], 'no scenario "war"; see --help'),
+    (["--scenario", "war"], '--scenario: there is no scenario "war", but incident'),
     (["--scenario", "incident", "--openb-nodes", "x"], "--scenario goes with --seeds and --json alone"),
-    (["--seeds", "9-8"], '--seeds is "9-8": a number, or two with - between, at most 1000 seeds'),
-    (["--seeds", "x"], '--seeds is "x": a number, or two with - between, at most 1000 seeds'),
+    (["--seeds", "9-8"], '--seeds: "9-8": neither a number nor two with - between, at most 1000 seeds'),
+    (["--seeds", "x"], '--seeds: "x": neither a number nor two with - between, at most 1000 seeds'),
 ])
 def test_wrong_usage_is_told(arguments, words):
     assert run(ASAN, *arguments) == (2, "", f"kubectl gpuqos simulate: {words}\n")
