@@ -107,6 +107,18 @@ static int pack_requests(const struct wire_list *wire, const struct pack *pack,
 	return 0;
 }
 
+/* Of all requests. A PCI root, and what hangs on it, is of one NUMA node. */
+static bool keeps_to_one_numa(const struct wire_list *constraints)
+{
+	wire_for_each(const struct wire_claim_constraint, constraint, *constraints) {
+		if (constraint->requests.len == 0 &&
+		    (str_equal(constraint->attribute, STR("resource.kubernetes.io/pcieRoot")) ||
+		     str_equal(constraint->attribute, STR("resource.kubernetes.io/numaNode"))))
+			return true;
+	}
+	return false;
+}
+
 /* --- what it got */
 
 /* The class of what answers "request", or "request/choice". */
@@ -250,6 +262,7 @@ int api_pack_claim(const struct wire_claim *wire, struct arena *arena,
 
 	wire_map_get(&meta->annotations, extended, &says);
 	facts.says_extended = str_equal(says, STR("true"));
+	facts.numa_together = keeps_to_one_numa(&wire->spec.devices.constraints);
 	if (pack_check_meta(meta, err) < 0 || pack_owner(&meta->owners, &facts, err) < 0 ||
 	    pack_requests(&wire->spec.devices.requests, &pack, &facts) < 0 ||
 	    pack_results(wire, &pack, &facts) < 0 ||
@@ -326,6 +339,21 @@ static int product_of(const struct wire_device *device, struct str driver, const
 	return 0;
 }
 
+/* Of a partition that of its card. One that is too long to be one says nothing. */
+static void pack_card(const struct wire_device *wire, struct str driver,
+		      struct slice_device *device)
+{
+	struct str card = attribute(wire, driver, STR("parentUUID"));
+	struct str address = attribute(wire, STR("resource.kubernetes.io"), STR("pciBusID"));
+
+	if (str_empty(card))
+		card = attribute(wire, driver, STR("uuid"));
+	if (str_empty(address))
+		address = attribute(wire, driver, STR("pciAddr"));
+	device->card = card.len <= LIMIT_LAYOUT_TEXT ? card : STR_NONE;
+	device->address = address.len <= LIMIT_LAYOUT_TEXT ? address : STR_NONE;
+}
+
 static int pack_device(const struct wire_device *wire, const struct slice_facts *slice,
 		       const struct pack *pack, struct slice_device *device)
 {
@@ -342,6 +370,7 @@ static int pack_device(const struct wire_device *wire, const struct slice_facts 
 	};
 	if (device->type.len > LIMIT_NAME)
 		device->type = STR_NONE; /* then it may be of any class */
+	pack_card(wire, slice->driver, device);
 	return product_of(wire, slice->driver, pack, &device->product);
 }
 

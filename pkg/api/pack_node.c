@@ -159,16 +159,16 @@ static int pack_devices(struct source_node *node, const struct wire_node_status 
 {
 	if (pack_capacity(&status->capacity, node) < 0)
 		return error_wrap(node->pack->err, "capacity");
-	if (node->capacity.len == 0)
-		return 0;
 	if (pack_layout(node->annotations, node->pack, facts) < 0)
 		return -1;
+	facts->reserved_cpus = reserved_cpus(status);
+	if (node->capacity.len == 0) /* its cards may be DRA's */
+		return 0;
 	if (facts->layout)
 		measure_layout(facts->layout, &node->card);
 	if (pack_offers(node) < 0)
 		return -1;
 	pack_allocatable(&status->allocatable, node);
-	facts->reserved_cpus = reserved_cpus(status);
 	facts->offers = node->offers;
 	facts->n_offers = node->n_offers;
 	facts->reconfiguring = node->reconfiguring;

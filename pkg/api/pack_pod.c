@@ -383,6 +383,44 @@ static int pack_alignment(const struct pod_pack *pod, const struct wire_pod *wir
 	return 0;
 }
 
+/* What a template became; false where nothing had to be made of it. */
+static bool claim_made(const struct wire_pod *wire, struct str name, struct str *ret_claim)
+{
+	*ret_claim = STR_NONE;
+	wire_for_each(const struct wire_pod_claim_status, status, wire->status.claims) {
+		if (!str_equal(status->name, name))
+			continue;
+		*ret_claim = status->claim;
+		return wire_has(status, WIRE_POD_CLAIM_STATUS_CLAIM);
+	}
+	return true;
+}
+
+static int pack_claims(const struct pod_pack *pod, const struct wire_pod *wire,
+		       struct pod_facts *facts)
+{
+	struct str *claims;
+
+	if (wire->spec.claims.len > LIMIT_CLAIMS_PER_POD)
+		return error_set(pod->pack.err, ERROR_LIMIT, "names more than %d claims",
+				 LIMIT_CLAIMS_PER_POD);
+	claims = arena_alloc(pod->pack.arena, wire->spec.claims.len * sizeof(*claims));
+	if (!claims)
+		return pack_no_memory(&pod->pack);
+	facts->claims = claims;
+	wire_for_each(const struct wire_pod_claim, named, wire->spec.claims) {
+		struct str claim = named->claim;
+
+		if (str_empty(claim) && !claim_made(wire, named->name, &claim))
+			continue;
+		if (claim.len > LIMIT_NAME)
+			return error_set(pod->pack.err, ERROR_LIMIT,
+					 "the name of a claim has more than %d bytes", LIMIT_NAME);
+		claims[facts->n_claims++] = claim;
+	}
+	return 0;
+}
+
 static int check_pod(const struct wire_pod *wire, struct error *err)
 {
 	if (pack_check_meta(&wire->meta, err) < 0)
@@ -428,7 +466,7 @@ int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, 
 	pod.sources.bound = !str_empty(wire->spec.node_name);
 	if (check_pod(wire, err) < 0 || pack_containers(&pod, &wire->spec) < 0 ||
 	    pack_own(&pod, &wire->spec) < 0 || set_facts(&pod, &wire->spec, &facts) < 0 ||
-	    pack_alignment(&pod, wire, &facts) < 0)
+	    pack_alignment(&pod, wire, &facts) < 0 || pack_claims(&pod, wire, &facts) < 0)
 		return pack_locate(err, "Pod", meta);
 	pack_owner(meta, &facts);
 	if (pack_exit(wire, &pod.pack, &facts) < 0)

@@ -32,6 +32,20 @@ static const struct field container_fields[] = {
 static const struct schema container_schema =
 	SCHEMA("Container", struct wire_container, container_fields);
 
+static const struct field pod_claim_fields[] = {
+	FIELD(struct wire_pod_claim, name, "name", 1, FIELD_STRING),
+	FIELD(struct wire_pod_claim, claim, "resourceClaimName", 3, FIELD_STRING),
+};
+static const struct schema pod_claim_schema =
+	SCHEMA("PodResourceClaim", struct wire_pod_claim, pod_claim_fields);
+
+static const struct field pod_claim_status_fields[] = {
+	FIELD(struct wire_pod_claim_status, name, "name", 1, FIELD_STRING),
+	FIELD(struct wire_pod_claim_status, claim, "resourceClaimName", 2, FIELD_STRING),
+};
+static const struct schema pod_claim_status_schema =
+	SCHEMA("PodResourceClaimStatus", struct wire_pod_claim_status, pod_claim_status_fields);
+
 static const struct field pod_spec_fields[] = {
 	FIELD_SUB(struct wire_pod_spec, containers, "containers", 2, FIELD_MESSAGES,
 		  &container_schema),
@@ -41,6 +55,8 @@ static const struct field pod_spec_fields[] = {
 	FIELD_SUB(struct wire_pod_spec, init_containers, "initContainers", 20, FIELD_MESSAGES,
 		  &container_schema),
 	FIELD(struct wire_pod_spec, overhead, "overhead", 32, FIELD_QUANTITIES),
+	FIELD_SUB(struct wire_pod_spec, claims, "resourceClaims", 39, FIELD_MESSAGES,
+		  &pod_claim_schema),
 };
 static const struct schema pod_spec_schema =
 	SCHEMA("PodSpec", struct wire_pod_spec, pod_spec_fields);
@@ -89,6 +105,8 @@ static const struct field pod_status_fields[] = {
 	FIELD(struct wire_pod_status, qos_class, "qosClass", 9, FIELD_STRING),
 	FIELD_SUB(struct wire_pod_status, init_containers, "initContainerStatuses", 10,
 		  FIELD_MESSAGES, &container_status_schema),
+	FIELD_SUB(struct wire_pod_status, claims, "resourceClaimStatuses", 15, FIELD_MESSAGES,
+		  &pod_claim_status_schema),
 	FIELD_SUB(struct wire_pod_status, extended_claim, "extendedResourceClaimStatus", 18,
 		  FIELD_MESSAGE, &extended_claim_schema),
 };

@@ -33,9 +33,18 @@ static const struct field request_fields[] = {
 static const struct schema request_schema =
 	SCHEMA("DeviceRequest", struct wire_claim_request, request_fields);
 
+static const struct field constraint_fields[] = {
+	FIELD(struct wire_claim_constraint, requests, "requests", 1, FIELD_STRINGS),
+	FIELD(struct wire_claim_constraint, attribute, "matchAttribute", 2, FIELD_STRING),
+};
+static const struct schema constraint_schema =
+	SCHEMA("DeviceConstraint", struct wire_claim_constraint, constraint_fields);
+
 static const struct field claim_devices_fields[] = {
 	FIELD_SUB(struct wire_claim_devices, requests, "requests", 1, FIELD_MESSAGES,
 		  &request_schema),
+	FIELD_SUB(struct wire_claim_devices, constraints, "constraints", 2, FIELD_MESSAGES,
+		  &constraint_schema),
 };
 static const struct schema claim_devices_schema =
 	SCHEMA("DeviceClaim", struct wire_claim_devices, claim_devices_fields);

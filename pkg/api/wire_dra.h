@@ -4,6 +4,7 @@
 
 #include "api/wire_meta.h"
 
+/* size: the structs of one API group. */
 /*
  * ResourceClaims, ResourceSlices and DeviceClasses of resource.k8s.io/v1; see api/wire.h. Tags are
  * those of k8s.io/api/resource/v1/generated.proto.
@@ -26,6 +27,12 @@ struct wire_claim_request {
 	struct wire_list first_available; /* struct wire_device_request */
 };
 
+struct wire_claim_constraint {
+	uint64_t present;
+	struct wire_list requests; /* struct str; none: all */
+	struct str attribute;
+};
+
 #define WIRE_CLAIM_REQUEST_EXACTLY   1
 #define WIRE_CLAIM_STATUS_ALLOCATION 0
 
@@ -33,7 +40,8 @@ struct wire_claim_spec {
 	uint64_t present;
 	struct wire_claim_devices {
 		uint64_t present;
-		struct wire_list requests; /* struct wire_claim_request */
+		struct wire_list requests;    /* struct wire_claim_request */
+		struct wire_list constraints; /* struct wire_claim_constraint */
 	} devices;
 };
 

@@ -17,6 +17,20 @@ struct wire_container {
 	struct wire_resources resources;
 };
 
+/* Of a claim by name, or by a template. */
+struct wire_pod_claim {
+	uint64_t present;
+	struct str name, claim;
+};
+
+/* The claim that a template became; a claim that is absent was not needed. */
+#define WIRE_POD_CLAIM_STATUS_CLAIM 1
+
+struct wire_pod_claim_status {
+	uint64_t present;
+	struct str name, claim;
+};
+
 struct wire_pod_spec {
 	uint64_t present;
 	int64_t grace_s;
@@ -24,6 +38,7 @@ struct wire_pod_spec {
 	struct wire_list node_selector;               /* struct wire_pair */
 	struct wire_list init_containers, containers; /* struct wire_container */
 	struct wire_list overhead;                    /* struct wire_pair */
+	struct wire_list claims;                      /* struct wire_pod_claim */
 };
 
 #define WIRE_POD_GRACE 1
@@ -54,6 +69,7 @@ struct wire_pod_status {
 	struct str phase, qos_class;
 	int64_t start_us;
 	struct wire_list containers, init_containers; /* struct wire_container_status */
+	struct wire_list claims;                      /* struct wire_pod_claim_status */
 	struct wire_extended_claim {
 		uint64_t present;
 		struct str name;

@@ -47,6 +47,7 @@ void cluster_ask_of(const struct cluster *cluster, const struct pod_facts *facts
 	ret_ask->n = 0;
 	ret_ask->trial = NULL;
 	ret_ask->past_holds = false;
+	ask_claims(cluster, facts, ret_ask);
 	for (size_t i = 0; i < n; i++) {
 		if (find_cell(cluster, &rows[i], &ret_ask->cells[ret_ask->n]))
 			ret_ask->n++;
@@ -69,6 +70,7 @@ void cluster_ask_of_pod(const struct cluster *cluster, uint32_t pod, struct clus
 	ret_ask->n = 0;
 	ret_ask->trial = NULL;
 	ret_ask->past_holds = false;
+	ask_claims_of_pod(cluster, pod, ret_ask);
 	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next)
 		ret_ask->cells[ret_ask->n++] = *vectors_cell(&cluster->vectors, cell);
 }
@@ -112,76 +114,108 @@ static struct bind_row row_of(const struct cluster *cluster, uint32_t row, wide_
 	};
 }
 
+/* Rows of one part, and one for all of it that nobody prices. */
+static void add_part(const struct cluster *cluster, const struct part *part, struct str unpriced,
+		     struct bind_row *rows, size_t *n)
+{
+	for (size_t i = 0; i < part->n_rows; i++)
+		rows[(*n)++] = row_of(cluster, part->rows[i].row, part->rows[i].count,
+				      part->rows[i].bytes);
+	if (part->unpriced > 0)
+		rows[(*n)++] = (struct bind_row){
+			.resource = unpriced, .units = part->unpriced, .bytes = AMOUNT_UNKNOWN};
+}
+
+/* A claim without an allocation may get the dearest, whichever node it is. */
 static bool view_asks(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
 		      struct arena *arena, struct bind_view *view)
 {
-	struct bind_row *rows = arena_alloc(arena, (LIMIT_RESOURCES_PER_POD + 1) * sizeof(*rows));
+	size_t most = (LIMIT_RESOURCES_PER_POD + 1) * (ask->n_claims + 1) + 1;
+	struct bind_row *rows = arena_alloc(arena, most * sizeof(*rows));
 	struct part part;
 
 	if (!rows)
 		return false;
 	part_on(cluster, node, ask, &part);
-	for (size_t i = 0; i < part.n_rows; i++)
-		rows[view->n_asks++] =
-			row_of(cluster, part.rows[i].row, part.rows[i].count, part.rows[i].bytes);
-	if (part.unpriced > 0 || !str_empty(ask->stranger))
+	add_part(cluster, &part,
+		 ask->n > 0 ? intern_str(cluster->intern, ask->cells[0].resource) : STR_NONE, rows,
+		 &view->n_asks);
+	if (!str_empty(ask->stranger))
 		rows[view->n_asks++] = (struct bind_row){
-			.resource = !str_empty(ask->stranger)
-					    ? ask->stranger
-					    : intern_str(cluster->intern, ask->cells[0].resource),
-			.units = MAX(part.unpriced, 1),
-			.bytes = AMOUNT_UNKNOWN,
-		};
+			.resource = ask->stranger, .units = 1, .bytes = AMOUNT_UNKNOWN};
+	for (size_t i = 0; i < ask->n_claims; i++) {
+		claim_part(cluster, ask->claims[i], &part);
+		add_part(cluster, &part, STR("devices of claims"), rows, &view->n_asks);
+	}
 	view->asks = rows;
 	return true;
 }
 
-/* What the pod holds already where it is assumed to be somewhere: not to be counted twice. */
-static void own_part(const struct cluster *cluster, const struct cluster_ask *ask,
-		     struct part *ret_part)
+/* Parts of the sums that are the pod's: not to be counted twice. */
+struct own {
+	struct part *parts; /* of the pod where it is assumed to be, then of its claims */
+	size_t n;
+};
+
+/* What nobody prices counts whether it is held or only asked for. */
+static void leave_unpriced(struct part *part)
 {
-	ret_part->n_rows = 0;
-	ret_part->bytes = ret_part->unpriced = 0;
-	if (ask->pod != TABLE_NONE && pod_at(cluster, ask->pod)->node != TABLE_NONE &&
-	    !pod_finished(pod_at(cluster, ask->pod)))
-		pod_part(cluster, pod_at(cluster, ask->pod), ret_part);
+	part->bytes = 0;
+	part->n_rows = 0;
 }
 
-static int64_t own_count(const struct part *own, uint32_t row)
+static bool own_parts(const struct cluster *cluster, const struct cluster_ask *ask,
+		      struct arena *arena, struct own *ret_own)
 {
-	for (size_t i = 0; i < own->n_rows; i++)
-		if (own->rows[i].row == row)
-			return own->rows[i].count;
-	return 0;
+	const struct pod_record *pod = ask->pod == TABLE_NONE ? NULL : pod_at(cluster, ask->pod);
+	struct part *parts = arena_alloc(arena, (ask->n_claims + 1) * sizeof(*parts));
+	size_t n = 0;
+
+	if (!parts)
+		return false;
+	if (pod && pod->node != TABLE_NONE && !pod_finished(pod))
+		pod_part(cluster, pod, &parts[n++]);
+	for (size_t i = 0; i < ask->n_claims; i++) {
+		claim_part(cluster, ask->claims[i], &parts[n++]);
+		if (!parts[n - 1].live)
+			leave_unpriced(&parts[n - 1]);
+	}
+	*ret_own = (struct own){parts, n};
+	return true;
 }
 
-static int64_t own_bytes(const struct part *own, uint32_t row)
+static void own_row(const struct own *own, uint32_t row, wide_sum *count, wide_sum *bytes)
 {
-	for (size_t i = 0; i < own->n_rows; i++)
-		if (own->rows[i].row == row)
-			return own->rows[i].bytes;
-	return 0;
+	for (size_t k = 0; k < own->n; k++)
+		for (size_t i = 0; i < own->parts[k].n_rows; i++) {
+			if (own->parts[k].rows[i].row != row)
+				continue;
+			*count -= own->parts[k].rows[i].count;
+			*bytes -= own->parts[k].rows[i].bytes;
+		}
 }
 
 static bool view_held(const struct cluster *cluster, const struct cluster_ask *ask,
-		      const struct part *own, struct arena *arena, struct bind_view *view)
+		      const struct own *own, struct arena *arena, struct bind_view *view)
 {
 	const struct sums *sums = &namespace_at(cluster, ask->namespace)->sums;
 	struct bind_row *rows = arena_alloc(arena, (cluster->n_prices + 1) * sizeof(*rows));
-	wide_sum unpriced = sums->unpriced - own->unpriced - trial_unpriced(cluster, ask);
+	wide_sum unpriced = sums->unpriced - trial_unpriced(cluster, ask);
 
 	if (!rows)
 		return false;
 	for (uint32_t use = sums->first_use; use != TABLE_NONE; use = use_at(cluster, use)->next) {
 		const struct use_record *record = use_at(cluster, use);
 		struct trial_sum gone = trial_of_row(cluster, ask, record->row);
-		wide_sum count = record->count_live - own_count(own, record->row) - gone.count;
+		wide_sum count = record->count_live - gone.count;
+		wide_sum bytes = record->bytes_live - gone.bytes;
 
+		own_row(own, record->row, &count, &bytes);
 		if (count > 0)
-			rows[view->n_held++] = row_of(
-				cluster, record->row, count,
-				record->bytes_live - own_bytes(own, record->row) - gone.bytes);
+			rows[view->n_held++] = row_of(cluster, record->row, count, bytes);
 	}
+	for (size_t k = 0; k < own->n; k++)
+		unpriced -= own->parts[k].unpriced;
 	if (unpriced > 0)
 		rows[view->n_held++] = (struct bind_row){.resource = STR("devices"),
 							 .units = sum_clamp(unpriced),
@@ -208,8 +242,16 @@ static struct bind_held held_by_tenant(const struct cluster *cluster, uint32_t t
 	return (struct bind_held){sum_clamp(bytes), sum_clamp(gpus)};
 }
 
+static void leave_out(const struct cluster *cluster, const struct part *own, struct bind_held *held)
+{
+	held->bytes -= MIN(held->bytes, own->bytes);
+	for (size_t i = 0; i < own->n_rows; i++)
+		if (cluster->prices[own->rows[i].row].sharing == DEVICE_WHOLE)
+			held->gpus -= MIN(held->gpus, own->rows[i].count);
+}
+
 static bool view_tenant(const struct cluster *cluster, const struct cluster_ask *ask,
-			const struct part *own, struct arena *arena, struct bind_view *view)
+			const struct own *own, struct arena *arena, struct bind_view *view)
 {
 	uint32_t tenant = namespace_at(cluster, ask->namespace)->tenant;
 	struct trial_sum gone = trial_of_tenant(cluster, ask, tenant);
@@ -224,11 +266,10 @@ static bool view_tenant(const struct cluster *cluster, const struct cluster_ask 
 		.ceiling_gpus = record->ceiling_gpus,
 		.held = held_by_tenant(cluster, tenant),
 	};
-	to->held.bytes -= MIN(to->held.bytes, sum_clamp(own->bytes + gone.bytes));
+	to->held.bytes -= MIN(to->held.bytes, sum_clamp(gone.bytes));
 	to->held.gpus -= MIN(to->held.gpus, sum_clamp(gone.count));
-	for (size_t i = 0; i < own->n_rows; i++)
-		if (cluster->prices[own->rows[i].row].sharing == DEVICE_WHOLE)
-			to->held.gpus -= MIN(to->held.gpus, own->rows[i].count);
+	for (size_t k = 0; k < own->n; k++)
+		leave_out(cluster, &own->parts[k], &to->held);
 	view->tenant = to;
 	return true;
 }
@@ -273,10 +314,9 @@ static bool view_namespace(const struct cluster *cluster, const struct cluster_a
 {
 	uint32_t quota = quota_governing(cluster, ask->namespace);
 	uint32_t tenant = namespace_at(cluster, ask->namespace)->tenant;
-	struct part own;
+	struct own own;
 
-	own_part(cluster, ask, &own);
-	if (!view_held(cluster, ask, &own, arena, view))
+	if (!own_parts(cluster, ask, arena, &own) || !view_held(cluster, ask, &own, arena, view))
 		return false;
 	if (quota != TABLE_NONE && !view_quota(cluster, ask->namespace, quota, arena, view))
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pods that are taken as bound before the watch shows it. */
 #include "base/clock.h"
-#include "cluster/internal.h"
+#include "cluster/dra_internal.h"
 #include "cluster/placement.h"
 
 void assumption_end(struct cluster *cluster, struct pod_record *pod)
@@ -17,6 +17,7 @@ static void move(struct cluster *cluster, uint32_t pod, uint32_t node, uint64_t 
 {
 	struct pod_record *record = pod_at(cluster, pod);
 	uint32_t before = record->node;
+	bool held = pod_claims_count(record);
 
 	ledger_remove(cluster, pod);
 	if (node != before) { /* which may live for this pod alone */
@@ -25,6 +26,8 @@ static void move(struct cluster *cluster, uint32_t pod, uint32_t node, uint64_t 
 	}
 	record->cards = cards;
 	ledger_add(cluster, pod);
+	if (held != pod_claims_count(record))
+		pod_claims_hold(cluster, record, held ? -1 : 1);
 	cluster_mark_dirty(cluster, record->namespace);
 	room_refresh(cluster, before);
 	if (node != before)

@@ -4,6 +4,7 @@
  * node, when anything on it changes; a change of what is asked makes nodes be looked at.
  */
 #include "base/macros.h"
+#include "cluster/dra_internal.h"
 #include "cluster/gpunodes_internal.h"
 #include "cluster/internal.h"
 #include "cluster/looks.h"
@@ -155,7 +156,7 @@ struct cluster_held cluster_held(const struct cluster *cluster, uint32_t pod)
 	struct cluster_held held = {
 		.topology = topology_for(cluster, record),
 		.assumed = record->cards,
-		.asked = devices_asked(cluster, record),
+		.asked = devices_asked(cluster, record) + pod_claim_gpus(cluster, record),
 		.running = record->phase == POD_RUNNING && record->assumption == TABLE_NONE,
 		.finished = pod_finished(record),
 	};

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ResourceClaims. Each that exists is an entry of the ledger, however many pods share it:
- * allocated, by the devices that it has; before that, by the dearest that its classes may give it.
- * One that the scheduler made for the extended resources of a pod is not charged beside that pod.
- * What says so is the pod's status, which a tenant cannot write, and not the claim.
+ * ResourceClaims. Each that exists is an entry of the ledger, however many pods share it; what it
+ * costs is claim_part.c's to say.
  */
 #include "base/checked.h"
 #include "cluster/dra_internal.h"
@@ -47,204 +45,6 @@ uint32_t claim_find(const struct cluster *cluster, struct str namespace, struct 
 	if (ns == TABLE_NONE || interned == INTERN_NONE)
 		return TABLE_NONE;
 	return claim_of_pod(cluster, ns, interned);
-}
-
-/* --- what a claim adds */
-
-/* Whether its pod is charged for it. */
-static bool is_carried(const struct cluster *cluster, const struct device_claim_record *claim)
-{
-	const struct pod_record *pod;
-	uint32_t handle;
-
-	if (!claim->has_owner)
-		return false;
-	handle = pod_of(cluster, claim->namespace, claim->owner_name);
-	if (handle == TABLE_NONE)
-		return false;
-	pod = pod_at(cluster, handle);
-	return uid_equal(pod->uid, claim->owner) && !pod_finished(pod) &&
-	       pod->extended_claim == claim->name;
-}
-
-/* What one device costs, and where it is counted. */
-struct cost {
-	int64_t unit; /* bytes or AMOUNT_UNKNOWN */
-	const struct price_row *row;
-	bool free;    /* it is no GPU */
-	bool assumed; /* it does not tell its memory */
-};
-
-static const struct class_record *class_named(const struct cluster *cluster, uint32_t name)
-{
-	uint32_t class = class_find(cluster, intern_str(cluster->intern, name));
-
-	return class == TABLE_NONE ? NULL : class_at(&cluster->dra, class);
-}
-
-/* Of a class of which nothing is known: the dearest device there is, under no row, as at admission.
- */
-static struct cost strange_cost(const struct cluster *cluster)
-{
-	return (struct cost){.unit = cluster->dearest, .assumed = true};
-}
-
-/* The dearest that a class may give, as far as that is known. */
-static struct cost known_cost(const struct cluster *cluster, const struct class_record *class)
-{
-	struct price_list list = prices_of(cluster);
-	const struct offer_kind *dearest;
-	struct cost cost = {.free = class_is_free(class)};
-
-	if (cost.free)
-		return cost;
-	if (class->dearest == TABLE_NONE) {
-		cost.unit = part_price(cluster, class->row, PRODUCT_ANY);
-		cost.row = price_row_charged(&list, class->row, PRODUCT_ANY);
-		return cost;
-	}
-	dearest = kind_at(cluster, class->dearest);
-	cost.unit = dearest->unit_memory;
-	if (cost.unit == AMOUNT_UNKNOWN)
-		cost.unit = part_price(cluster, class->row, dearest->product);
-	cost.row = price_find(&list, class->row, dearest->product);
-	return cost;
-}
-
-static struct cost class_cost(const struct cluster *cluster, uint32_t name)
-{
-	const struct class_record *class = class_named(cluster, name);
-	struct cost cost;
-
-	if (!class)
-		return strange_cost(cluster);
-	cost = known_cost(cluster, class);
-	return cost.free || cost.unit != AMOUNT_UNKNOWN ? cost : strange_cost(cluster);
-}
-
-static struct cost device_cost(const struct cluster *cluster, const struct claim_result *result,
-			       const struct device_record *device)
-{
-	const struct class_record *class = class_named(cluster, result->class);
-	struct price_list list = prices_of(cluster);
-	struct cost cost = {.unit = AMOUNT_UNKNOWN, .free = device->kind == TABLE_NONE};
-	const struct device_kind *kind;
-
-	if (cost.free)
-		return cost;
-	kind = device_kind_at(&cluster->dra, device->kind);
-	cost.unit = kind->memory;
-	if (kind->shared && result->consumed != AMOUNT_NONE)
-		cost.unit = result->consumed;
-	cost.assumed = cost.unit == AMOUNT_UNKNOWN;
-	if (!class)
-		return cost;
-	if (cost.unit == AMOUNT_UNKNOWN)
-		cost.unit = part_price(cluster, class->row, PRODUCT_ANY);
-	cost.row = price_find(&list, class->row, kind->product);
-	return cost;
-}
-
-static struct cost result_cost(const struct cluster *cluster, const struct claim_result *result)
-{
-	uint32_t device = device_find(cluster, result->pool, result->device);
-	struct cost cost;
-
-	if (device != TABLE_NONE)
-		return device_cost(cluster, result, device_at(&cluster->dra, device));
-	cost = class_cost(cluster, result->class);
-	if (!cost.free && result->consumed != AMOUNT_NONE)
-		cost.unit = result->consumed;
-	return cost;
-}
-
-static void add_results(const struct cluster *cluster, const struct device_claim_record *claim,
-			struct part *part)
-{
-	for (uint32_t h = claim->first_result; h != TABLE_NONE;
-	     h = result_at(&cluster->dra, h)->next) {
-		struct cost cost = result_cost(cluster, result_at(&cluster->dra, h));
-
-		int64_t bytes;
-
-		if (cost.free)
-			continue;
-		bytes = part_add(cluster, part, cost.row, 1, cost.unit);
-		if (cost.assumed)
-			part->assumed = saturating_add(part->assumed, bytes);
-	}
-}
-
-/* So many devices of a class. */
-struct wanted {
-	struct cost cost;
-	int64_t count; /* 0: none */
-};
-
-/* The dearest choice that can be priced, and the largest that cannot. */
-static void weigh(const struct wanted *choice, struct wanted *priced, struct wanted *unpriced)
-{
-	int64_t bytes = saturating_mul(choice->count, MAX(choice->cost.unit, (int64_t)0));
-
-	if (choice->cost.free)
-		return;
-	if (choice->cost.unit == AMOUNT_UNKNOWN) {
-		if (choice->count > unpriced->count)
-			*unpriced = *choice;
-	} else if (bytes > saturating_mul(priced->count, priced->cost.unit)) {
-		*priced = *choice;
-	}
-}
-
-static void add_request(const struct cluster *cluster, const struct wanted *wanted,
-			struct part *part)
-{
-	int64_t bytes;
-
-	if (wanted->count == 0)
-		return;
-	bytes = part_add(cluster, part, wanted->cost.row, wanted->count, wanted->cost.unit);
-	if (wanted->cost.assumed)
-		part->assumed = saturating_add(part->assumed, bytes);
-}
-
-static void add_asks(const struct cluster *cluster, const struct device_claim_record *claim,
-		     struct part *part)
-{
-	uint32_t h = claim->first_ask;
-
-	while (h != TABLE_NONE) {
-		uint32_t request = ask_at(&cluster->dra, h)->request;
-		struct wanted priced = {0}, unpriced = {0};
-
-		while (h != TABLE_NONE && ask_at(&cluster->dra, h)->request == request) {
-			const struct claim_ask *ask = ask_at(&cluster->dra, h);
-			struct wanted choice = {class_cost(cluster, ask->class), ask->count};
-
-			weigh(&choice, &priced, &unpriced);
-			h = ask->next;
-		}
-		add_request(cluster, &priced, part);
-		add_request(cluster, &unpriced, part);
-	}
-}
-
-void claim_part(const struct cluster *cluster, uint32_t claim, struct part *ret_part)
-{
-	const struct device_claim_record *record = device_claim_at(&cluster->dra, claim);
-
-	ret_part->bytes = ret_part->unpriced = ret_part->assumed = 0;
-	ret_part->disagreeing = false;
-	ret_part->n_rows = 0;
-	ret_part->pods = 0;
-	ret_part->live = record->allocated;
-	ret_part->released = false;
-	if (is_carried(cluster, record))
-		return;
-	if (record->allocated)
-		add_results(cluster, record, ret_part);
-	else
-		add_asks(cluster, record, ret_part);
 }
 
 /* --- coming and going */
@@ -340,6 +140,8 @@ void claim_remove(struct cluster *cluster, uint32_t claim)
 {
 	struct device_claim_record *record = device_claim_at(&cluster->dra, claim);
 	struct claim_key key = {record->namespace, record->name};
+	uint32_t nodes[LIMIT_CLAIM_DEVICES];
+	size_t n_nodes = claim_nodes(cluster, claim, nodes);
 
 	ledger_remove_claim(cluster, claim);
 	cluster_mark_dirty(cluster, key.namespace);
@@ -351,6 +153,7 @@ void claim_remove(struct cluster *cluster, uint32_t claim)
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->owner_name);
 	table_remove(&cluster->dra.claims, claim);
+	rooms_refresh(cluster, nodes, n_nodes);
 	namespace_release(cluster, key.namespace);
 }
 
@@ -403,6 +206,7 @@ static void set_contents(struct cluster *cluster, uint32_t claim, const struct c
 	drop_asks(cluster, record);
 	drop_results(cluster, record);
 	record->allocated = facts->allocated;
+	record->numa_together = facts->numa_together;
 	for (size_t i = facts->n_requests; i-- > 0;) {
 		const struct claim_request *request = &facts->requests[i];
 
@@ -467,7 +271,7 @@ static bool results_are(const struct cluster *cluster, const struct device_claim
 {
 	uint32_t h = record->first_result;
 
-	if (record->allocated != facts->allocated)
+	if (record->allocated != facts->allocated || record->numa_together != facts->numa_together)
 		return false;
 	for (size_t i = 0; facts->allocated && i < facts->n_devices; i++) {
 		if (facts->devices[i].admin_access)
@@ -541,7 +345,9 @@ static int apply(struct cluster *cluster, const struct claim_facts *facts, struc
 {
 	struct uid uid = uid_from(&cluster->key, facts->uid);
 	uint32_t claim = claim_find(cluster, facts->namespace, facts->name);
+	uint32_t nodes[LIMIT_CLAIM_DEVICES];
 	struct device_claim_record *record;
+	size_t n_nodes;
 	bool added = claim == TABLE_NONE;
 
 	if (!added)
@@ -564,8 +370,12 @@ static int apply(struct cluster *cluster, const struct claim_facts *facts, struc
 	record->uid = uid;
 	record->created_s = real_seconds(facts->created_us);
 	set_owner(cluster, record, facts);
+	n_nodes = claim_nodes(cluster, claim, nodes);
 	set_contents(cluster, claim, facts);
 	ledger_add_claim(cluster, claim);
+	rooms_refresh(cluster, nodes, n_nodes);
+	n_nodes = claim_nodes(cluster, claim, nodes);
+	rooms_refresh(cluster, nodes, n_nodes);
 	cluster_mark_dirty(cluster, device_claim_at(&cluster->dra, claim)->namespace);
 	return 0;
 }

@@ -320,6 +320,7 @@ static void put_back(struct cluster *cluster, const struct taken *taken)
 			ledger_add(cluster, pod);
 			cluster_mark_dirty(cluster, pod_at(cluster, pod)->namespace);
 		}
+		room_refresh(cluster, node);
 		node_release(cluster, node);
 	}
 	for (uint32_t claim = taken->first_claim; claim != TABLE_NONE; claim = next) {
@@ -339,6 +340,11 @@ uint32_t slice_find(const struct cluster *cluster, struct str name)
 	return name_find(cluster, CLUSTER_SLICES, name);
 }
 
+static uint64_t card_id(const struct cluster *cluster, struct str id)
+{
+	return str_empty(id) ? 0 : device_id(cluster, id);
+}
+
 static uint32_t device_add(struct cluster *cluster, uint32_t pool, struct str driver,
 			   const struct slice_device *facts)
 {
@@ -350,6 +356,8 @@ static uint32_t device_add(struct cluster *cluster, uint32_t pool, struct str dr
 		.name = intern_ref(cluster->intern, facts->name),
 		.kind = TABLE_NONE,
 		.node = TABLE_NONE,
+		.card = card_id(cluster, facts->card),
+		.address = card_id(cluster, facts->address),
 	};
 	if (facts->memory != AMOUNT_NONE)
 		record->kind = device_kind_ref(cluster, driver, facts);
@@ -475,7 +483,9 @@ static bool device_is(const struct cluster *cluster, const struct device_record 
 
 	if (device->node != TABLE_NONE)
 		node = intern_str(cluster->intern, node_at(cluster, device->node)->name);
-	if (!text_is(cluster, device->name, facts->name) || !str_equal(node, facts->node))
+	if (!text_is(cluster, device->name, facts->name) || !str_equal(node, facts->node) ||
+	    device->card != card_id(cluster, facts->card) ||
+	    device->address != card_id(cluster, facts->address))
 		return false;
 	if (device->kind == TABLE_NONE || facts->memory == AMOUNT_NONE)
 		return device->kind == TABLE_NONE && facts->memory == AMOUNT_NONE;

@@ -13,6 +13,8 @@ void dra_init(struct dra *dra)
 	table_init(&dra->claims, sizeof(struct device_claim_record));
 	table_init(&dra->asks, sizeof(struct claim_ask));
 	table_init(&dra->results, sizeof(struct claim_result));
+	table_init(&dra->pod_claims, sizeof(struct pod_claim));
+	table_init(&dra->claim_holders, sizeof(struct claim_holder));
 }
 
 void dra_clear(struct dra *dra)
@@ -26,12 +28,15 @@ void dra_clear(struct dra *dra)
 	table_clear(&dra->claims);
 	table_clear(&dra->asks);
 	table_clear(&dra->results);
+	table_clear(&dra->pod_claims);
+	table_clear(&dra->claim_holders);
 	map_clear(&dra->classes_by_name);
 	map_clear(&dra->slices_by_name);
 	map_clear(&dra->claims_by_name);
 	map_clear(&dra->device_kinds_by_value);
 	map_clear(&dra->pools_by_name);
 	map_clear(&dra->devices_by_name);
+	map_clear(&dra->claim_holders_by_name);
 }
 
 void dra_stats(const struct dra *dra, struct cluster_stats *stats)
@@ -39,9 +44,10 @@ void dra_stats(const struct dra *dra, struct cluster_stats *stats)
 	stats->objects[CLUSTER_CLAIMS] = dra->claims.count;
 	stats->objects[CLUSTER_SLICES] = dra->slices.count;
 	stats->objects[CLUSTER_CLASSES] = dra->classes.count;
-	stats->bytes[CLUSTER_CLAIMS] += table_bytes(&dra->claims) + table_bytes(&dra->asks) +
-					table_bytes(&dra->results) +
-					map_bytes(&dra->claims_by_name);
+	stats->bytes[CLUSTER_CLAIMS] +=
+		table_bytes(&dra->claims) + table_bytes(&dra->asks) + table_bytes(&dra->results) +
+		table_bytes(&dra->pod_claims) + table_bytes(&dra->claim_holders) +
+		map_bytes(&dra->claim_holders_by_name) + map_bytes(&dra->claims_by_name);
 	stats->bytes[CLUSTER_SLICES] +=
 		table_bytes(&dra->slices) + table_bytes(&dra->devices) + table_bytes(&dra->pools) +
 		table_bytes(&dra->device_kinds) + map_bytes(&dra->slices_by_name) +

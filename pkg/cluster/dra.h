@@ -62,7 +62,8 @@ struct device_record {
 	uint32_t node; /* TABLE_NONE: of no one node */
 	uint32_t next; /* of the same slice */
 	uint32_t node_next, node_prev;
-	bool current, offered; /* in devices_by_name and its node's list; counted by its kind */
+	uint64_t card, address; /* device_id() of its card's uuid and PCI address; 0: not told */
+	bool current, offered;  /* in devices_by_name and its node's list; counted by its kind */
 };
 
 /* A ResourceClaim; requests and devices for admin access are left out, since they cost nothing. */
@@ -75,7 +76,8 @@ struct device_claim_record {
 	uint32_t out_next, epoch, created_s; /* real */
 	uint32_t eviction;                   /* of its pod */
 	bool allocated, has_owner;
-	bool out; /* taken out of the sums while devices change */
+	bool numa_together; /* as in struct claim_facts */
+	bool out;           /* taken out of the sums while devices change */
 };
 
 /* One choice of a request; those of one request follow each other. */
@@ -94,17 +96,32 @@ struct claim_result {
 	uint32_t pool_next, pool_prev;
 };
 
+/* A ResourceClaim that a pod names; INTERN_EMPTY: one that is still to be made. */
+struct pod_claim {
+	uint32_t name, next;
+};
+
+/* A claim, seen or not, that pods name which are on nodes. */
+struct claim_holder {
+	uint32_t namespace, name, pods;
+};
+
 struct dra {
 	struct table classes, device_kinds, class_offers, pools, slices, devices;
-	struct table claims, asks, results;
+	struct table claims, asks, results, pod_claims, claim_holders;
 	struct map classes_by_name, slices_by_name, claims_by_name;
-	struct map device_kinds_by_value, pools_by_name, devices_by_name;
+	struct map device_kinds_by_value, pools_by_name, devices_by_name, claim_holders_by_name;
 	bool offers_stale; /* classes, or kinds that are offered, changed since class_offers */
 	/* Names of resources for which classes of GPUs stood before the start, as statuses tell; a
 	 * reference each. */
 	uint32_t told[LIMIT_STATUS_CLASSES];
 	size_t n_told;
 };
+
+static inline struct pod_claim *pod_claim_at(const struct dra *dra, uint32_t pod_claim)
+{
+	return (struct pod_claim *)table_at(&dra->pod_claims, pod_claim);
+}
 
 void dra_init(struct dra *dra);
 void dra_clear(struct dra *dra);

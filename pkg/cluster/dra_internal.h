@@ -65,6 +65,36 @@ void claim_remove(struct cluster *cluster, uint32_t claim);
  */
 uint32_t claim_of_pod(const struct cluster *cluster, uint32_t namespace, uint32_t claim_name);
 
+/* claim_part.c: devices of it that are GPUs: those it has, or before that the most that it may get; 0: none. */
+uint32_t claim_gpus(const struct cluster *cluster, uint32_t claim);
+
+/* --- podclaims.c */
+
+/* Nodes that its devices are on, at most LIMIT_CLAIM_DEVICES, to be looked at when they change:
+ * which cards pods there have follows from it. */
+size_t claim_nodes(const struct cluster *cluster, uint32_t claim, uint32_t *ret_nodes);
+void rooms_refresh(struct cluster *cluster, const uint32_t *nodes, size_t n);
+
+/* What a pod names, by its record. */
+
+bool pod_claims_are(const struct cluster *cluster, const struct pod_record *pod,
+		    const struct pod_facts *facts);
+void pod_claims_set(struct cluster *cluster, struct pod_record *pod, const struct pod_facts *facts);
+void pod_claims_drop(struct cluster *cluster, struct pod_record *pod);
+/* Whether the claims count as in use: the pod is, or is assumed to be, on a node. */
+bool pod_claims_count(const struct pod_record *pod);
+/* They do from now on, or no more. */
+void pod_claims_hold(struct cluster *cluster, const struct pod_record *pod, int sign);
+/* Whether a pod on a node names it. */
+bool claim_is_held(const struct cluster *cluster, const struct device_claim_record *claim);
+
+/* The cards of @node that the devices of the pod's claims are, or are parts of, and how many are
+ * none that its layout lists. */
+uint64_t pod_claim_cards(const struct cluster *cluster, const struct node_record *node,
+			 const struct pod_record *pod, uint32_t *ret_others);
+/* GPUs of all of them, as claim_gpus(). */
+uint32_t pod_claim_gpus(const struct cluster *cluster, const struct pod_record *pod);
+
 /* --- ledger.c: as ledger_remove() and ledger_add(), of a claim; TABLE_NONE is ignored */
 void ledger_remove_claim(struct cluster *cluster, uint32_t claim);
 void ledger_add_claim(struct cluster *cluster, uint32_t claim);

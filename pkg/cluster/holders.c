@@ -179,7 +179,7 @@ static bool add_pod(struct walk *walk, const struct pod_record *pod)
 	struct quota_holder *holder = &walk->list[walk->holders.n];
 	struct part part;
 
-	if (pod_finished(pod) || pod->released)
+	if (pod_finished(pod) || pod->released || pod->vector == TABLE_NONE)
 		return true;
 	pod_part(walk->cluster, pod, &part);
 	*holder = (struct quota_holder){.charge = pod->charge};

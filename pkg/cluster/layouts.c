@@ -239,7 +239,7 @@ void layout_follow(struct cluster *cluster, uint32_t node, const struct node_fac
 
 static enum layout_state judge(const struct cluster *cluster, const struct node_record *record)
 {
-	/* Of a node without GPUs nobody reads the layout, or says why not. */
+	/* Of a node that was not seen nothing is published. */
 	if (record->layout == TABLE_NONE)
 		return record->published == LAYOUT_IS_KNOWN ? LAYOUT_IS_ABSENT
 							    : (enum layout_state)record->published;
@@ -267,6 +267,6 @@ void cluster_layouts(const struct cluster *cluster, struct cluster_layouts *ret_
 	*ret_layouts = (struct cluster_layouts){.distinct = cluster->layouts.count};
 	for (uint32_t node = table_next(&cluster->nodes, 0); node != TABLE_NONE;
 	     node = table_next(&cluster->nodes, node + 1))
-		if (node_at(cluster, node)->first_offer != TABLE_NONE)
+		if (cluster_node_offers(cluster, node))
 			ret_layouts->nodes[node_at(cluster, node)->state]++;
 }

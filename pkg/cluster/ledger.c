@@ -195,6 +195,7 @@ void pod_part(const struct cluster *cluster, const struct pod_record *pod, struc
 	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
 
 	part_begin(ret_part);
+	ret_part->pods = pod->vector == TABLE_NONE ? 0 : 1;
 	ret_part->live = pod->node != TABLE_NONE;
 	ret_part->released = pod->released;
 	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next)

@@ -59,7 +59,12 @@ void part_on(const struct cluster *cluster, uint32_t node, const struct cluster_
 
 void pod_part(const struct cluster *cluster, const struct pod_record *pod, struct part *ret_part);
 
-/* --- claims.c */
+/* --- podclaims.c: the claims of an ask */
+void ask_claims(const struct cluster *cluster, const struct pod_facts *facts,
+		struct cluster_ask *ask);
+void ask_claims_of_pod(const struct cluster *cluster, uint32_t pod, struct cluster_ask *ask);
+
+/* --- claim_part.c */
 void claim_part(const struct cluster *cluster, uint32_t claim, struct part *ret_part);
 
 #endif

@@ -29,7 +29,12 @@ struct cluster_ask {
 	struct pod_alignment alignment;
 	struct str stranger; /* a resource that it asks for and nobody has; empty: none */
 	struct vector_cell cells[LIMIT_RESOURCES_PER_POD];
-	size_t n;                          /* 0: it asks for no GPU */
+	size_t n; /* 0: it asks for no GPU but by claims */
+	/* ResourceClaims that it names and that ask for GPUs, or have some; and whether it names
+	 * one that no watch has shown yet. */
+	uint32_t claims[LIMIT_CLAIMS_PER_POD];
+	size_t n_claims;
+	bool claim_unseen;
 	const struct cluster_trial *trial; /* cluster/reserve.h; NULL: none */
 	bool past_holds;                   /* as if no room were held for others */
 };
@@ -88,6 +93,18 @@ void cluster_node_ahead_offer(const struct cluster *cluster, uint32_t node);
 bool cluster_node_offers(const struct cluster *cluster, uint32_t node); /* any GPU */
 /* Why its layout is not known, a sentence; empty where that is all there is to say. */
 struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node);
+
+/* What the claims of an ask have, or may get. */
+struct cluster_claims {
+	uint32_t devices;   /* GPUs; of claims without an allocation the most that they may get */
+	uint32_t others;    /* of those that they have, of whose cards nothing is known */
+	uint64_t cards;     /* of the node, that they have, or have parts of */
+	bool allocated;     /* all of them are */
+	bool numa_together; /* what they get is of one NUMA node, whichever it is */
+};
+
+struct cluster_claims cluster_claims_on(const struct cluster *cluster,
+					const struct cluster_ask *ask, uint32_t node);
 
 /* What of an ask a node has, by what it offers. */
 struct cluster_units {

@@ -155,6 +155,7 @@ static uint32_t pod_add(struct cluster *cluster, const struct pod_facts *facts)
 	record->namespace = ns;
 	record->name = intern_ref(cluster->intern, facts->name);
 	record->node = record->vector = record->eviction = TABLE_NONE;
+	record->first_claim = TABLE_NONE;
 	record->assumption = TABLE_NONE;
 	record->node_next = record->node_prev = TABLE_NONE;
 	record->phase = POD_SUCCEEDED;
@@ -192,6 +193,9 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 		ledger_remove(cluster, pod);
 		cluster_mark_dirty(cluster, key.namespace);
 	}
+	if (pod_claims_count(record))
+		pod_claims_hold(cluster, record, -1);
+	pod_claims_drop(cluster, record);
 	pod_unlink_from_node(cluster, pod);
 	unlink_from_namespace(cluster, pod);
 	map_remove(&cluster->pods_by_name, key_hash(cluster, key), pod);
@@ -239,7 +243,7 @@ static struct entry entry_of(struct cluster *cluster, uint32_t pod, const struct
 	return (struct entry){
 		.node = node_of(cluster, pod, facts),
 		.product = intern_ref(cluster->intern, facts->product),
-		.vector = vectors_ref(&cluster->vectors, rows, n_rows),
+		.vector = n_rows == 0 ? TABLE_NONE : vectors_ref(&cluster->vectors, rows, n_rows),
 		.finished = is_finished(facts),
 	};
 }
@@ -247,7 +251,8 @@ static struct entry entry_of(struct cluster *cluster, uint32_t pod, const struct
 static void entry_clear(struct cluster *cluster, const struct entry *entry)
 {
 	intern_unref(cluster->intern, entry->product);
-	vectors_unref(&cluster->vectors, entry->vector);
+	if (entry->vector != TABLE_NONE)
+		vectors_unref(&cluster->vectors, entry->vector);
 }
 
 static bool entry_is(const struct pod_record *pod, const struct entry *entry)
@@ -305,7 +310,7 @@ static void describe(struct cluster *cluster, struct pod_record *record,
 	record->owner = owner;
 	intern_unref(cluster->intern, record->devices);
 	record->devices = devices;
-	record->most = pod_most_devices(facts);
+	record->most = (uint16_t)MIN(pod_most_devices(facts), (uint32_t)UINT16_MAX);
 	record->alignment = facts->alignment;
 	if (!same)
 		record->cards = 0;
@@ -417,6 +422,26 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 		holds_follow(cluster, pod);
 }
 
+/* The same, with the claims that it names. */
+static void update_claims(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
+			  struct uid uid, const struct entry *entry)
+{
+	struct pod_record *record = pod_at(cluster, pod);
+	bool same = pod_claims_are(cluster, record, facts), held = pod_claims_count(record);
+	bool holds = entry->node != TABLE_NONE && !entry->finished && facts->n_claims > 0;
+	uint32_t node = entry->node;
+
+	if (held && (!same || !holds))
+		pod_claims_hold(cluster, record, -1);
+	if (!same)
+		pod_claims_set(cluster, record, facts);
+	update(cluster, pod, facts, uid, entry);
+	if (holds && !(held && same))
+		pod_claims_hold(cluster, record, 1);
+	if (!same)
+		room_refresh(cluster, node);
+}
+
 /* The same, with the claim that it carries. */
 static void update_carrier(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
 			   const struct entry *entry)
@@ -432,7 +457,7 @@ static void update_carrier(struct cluster *cluster, uint32_t pod, const struct p
 		carried = carried_take(cluster, record, claim);
 	intern_unref(cluster->intern, record->extended_claim);
 	record->extended_claim = claim;
-	update(cluster, pod, facts, uid, entry);
+	update_claims(cluster, pod, facts, uid, entry);
 	carried_put_back(cluster, record->namespace, &carried);
 }
 
@@ -443,6 +468,12 @@ static int check(const struct pod_facts *facts, const struct device_ask *rows, s
 	    facts->product.len > LIMIT_INTERNED_STRING)
 		return error_set(err, ERROR_LIMIT,
 				 "the name of its node, claim or product is too long");
+	if (facts->n_claims > LIMIT_CLAIMS_PER_POD)
+		return error_set(err, ERROR_LIMIT, "it names more than %d claims",
+				 LIMIT_CLAIMS_PER_POD);
+	for (size_t i = 0; i < facts->n_claims; i++)
+		if (facts->claims[i].len > LIMIT_NAME)
+			return error_set(err, ERROR_LIMIT, "the name of a claim is too long");
 	for (size_t i = 0; i < n_rows; i++)
 		if (rows[i].resource.len > LIMIT_INTERNED_STRING ||
 		    rows[i].device.len > LIMIT_INTERNED_STRING)
@@ -513,7 +544,7 @@ static int apply(struct cluster *cluster, const struct pod_facts *facts, struct 
 	if (check(facts, rows, n, err) < 0)
 		return -1;
 	n = keep_larger(cluster, pod, facts, rows, n);
-	if (n == 0) {
+	if (n == 0 && facts->n_claims == 0) {
 		if (pod != TABLE_NONE)
 			pod_remove(cluster, pod);
 		return 0;

@@ -31,7 +31,8 @@ struct pod_record {
 	uint64_t resource_version;
 	struct uid uid;
 	int64_t charge; /* bytes, as added to the namespace's sums; 0 when finished */
-	uint32_t namespace, name, node, product, vector;
+	uint32_t namespace, name, node, product;
+	uint32_t vector; /* TABLE_NONE: it asks for devices by claims alone */
 	uint32_t namespace_next, namespace_prev, node_next, node_prev;
 	uint32_t created_s;  /* real */
 	uint32_t epoch;      /* of the replace that it was last seen in, as in all records */
@@ -40,18 +41,19 @@ struct pod_record {
 	uint32_t eviction;   /* that was asked for */
 	/* The claim that the scheduler made for its extended resources; INTERN_EMPTY: none. */
 	uint32_t extended_claim;
-	uint64_t cards;      /* of its node's layout, that placement chose for it; 0: none */
-	uint32_t devices;    /* that kubelet gave it: 8 bytes of hash each, interned */
-	uint32_t assumption; /* that it is on its node; TABLE_NONE: seen to be, or on none */
-	uint32_t most;       /* as in struct cluster_ask */
+	uint32_t first_claim; /* struct pod_claim: ResourceClaims that it names */
+	uint64_t cards;       /* of its node's layout, that placement chose for it; 0: none */
+	uint32_t devices;     /* that kubelet gave it: 8 bytes of hash each, interned */
+	uint32_t assumption;  /* that it is on its node; TABLE_NONE: seen to be, or on none */
 	uint32_t exit;
 	struct pod_alignment alignment;
-	uint8_t phase; /* enum pod_phase */
-	bool terminating;
-	bool released;  /* stuck terminating: its part is among what is released */
-	bool annotated; /* annotations asked for something, if only once */
+	uint16_t most;                            /* as in struct cluster_ask */
+	uint8_t phase;                            /* enum pod_phase */
 	uint8_t check, check_policy, check_scope; /* enum topology_check, and by what it was made */
-	bool check_told;
+	bool check_told : 1;
+	bool terminating : 1;
+	bool released : 1;  /* stuck terminating: its part is among what is released */
+	bool annotated : 1; /* annotations asked for something, if only once */
 };
 
 /* What of a pod its eviction alone reads: apart, so that the others' records stay small. */

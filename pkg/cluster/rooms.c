@@ -38,10 +38,15 @@ uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node
 		   const struct pod_record *pod, uint32_t *ret_others)
 {
 	const struct seen_pod *seen = seen_pod_of(cluster, node, pod);
+	uint32_t claimed;
+	uint64_t set = pod_claim_cards(cluster, node, pod, &claimed);
 
 	if (seen && seen->n_cards + seen->others > 0)
-		return seen_cards(cluster, node, seen, ret_others);
-	return told_cards(cluster, node, pod, ret_others);
+		set |= seen_cards(cluster, node, seen, ret_others);
+	else
+		set |= told_cards(cluster, node, pod, ret_others);
+	*ret_others += claimed;
+	return set;
 }
 
 /* A container without devices is aligned with none. */
@@ -183,8 +188,14 @@ void cluster_node_ahead_offer(const struct cluster *cluster, uint32_t node)
 
 bool cluster_node_offers(const struct cluster *cluster, uint32_t node)
 {
-	return table_has(&cluster->nodes, node) &&
-	       node_at(cluster, node)->first_offer != TABLE_NONE;
+	uint32_t device;
+
+	if (!table_has(&cluster->nodes, node))
+		return false;
+	device = node_at(cluster, node)->first_device;
+	while (device != TABLE_NONE && device_at(&cluster->dra, device)->kind == TABLE_NONE)
+		device = device_at(&cluster->dra, device)->node_next;
+	return node_at(cluster, node)->first_offer != TABLE_NONE || device != TABLE_NONE;
 }
 
 static struct cluster_room room_of(const struct cluster *cluster, const struct node_record *record)

@@ -146,8 +146,11 @@ void vectors_unref(struct vectors *vectors, uint32_t vector)
 
 uint32_t vectors_first(const struct vectors *vectors, uint32_t vector)
 {
-	const struct record *record = table_at(&vectors->records, vector);
+	const struct record *record;
 
+	if (vector == TABLE_NONE)
+		return TABLE_NONE;
+	record = table_at(&vectors->records, vector);
 	return record->first;
 }
 

@@ -53,7 +53,7 @@ void vectors_unref(struct vectors *vectors, uint32_t vector);
 bool vectors_raise(const struct vectors *vectors, uint32_t vector, struct device_ask *rows,
 		   size_t *len) MUST_CHECK;
 
-/* The first cell's handle; cells are read with vectors_cell(). */
+/* The first cell's handle; cells are read with vectors_cell(). TABLE_NONE of TABLE_NONE. */
 uint32_t vectors_first(const struct vectors *vectors, uint32_t vector);
 
 static inline const struct vector_cell *vectors_cell(const struct vectors *vectors, uint32_t cell)

@@ -144,8 +144,14 @@ static bool assume(struct extender *extender, const struct extender_bind_args *a
 		question_describe_bound(extender, bound_for, why);
 		return false;
 	}
+	question_refresh(extender, cluster_namespace_find(options->cluster, args->pod_namespace));
 	cluster_ask_of_pod(options->cluster, pod, ask);
-	question_refresh(extender, ask->namespace);
+	if (ask->claim_unseen) {
+		buf_add_cstr(why, EXTENDER_CLAIM_UNSEEN);
+		return false;
+	}
+	if (ask->n == 0 && ask->n_claims == 0)
+		return true; /* its claims are of no GPUs */
 	place_begin(&extender->place, &tools, ask);
 	if (node != TABLE_NONE)
 		answer = place_fit(&extender->place, node);

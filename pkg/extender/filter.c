@@ -187,6 +187,8 @@ void verb_filter(struct extender *extender, struct str body, struct buf *answer)
 		bound_for = question_bound_for(extender, extender->place.ask.pod);
 	if (!question.gpus)
 		extender_write_filter_text(answer, question.args.names_text);
+	else if (extender->place.ask.claim_unseen)
+		extender_write_filter_error(answer, STR(EXTENDER_CLAIM_UNSEEN));
 	else if (bound_for != TABLE_NONE)
 		filter_bound(extender, &question, bound_for, answer);
 	else if (!question.seen && !unseen_add(extender, question.uid))

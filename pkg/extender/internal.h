@@ -9,6 +9,8 @@
 
 /* What the verbs share. */
 
+#define EXTENDER_CLAIM_UNSEEN \
+	"gpuqos has not seen a ResourceClaim of this pod yet, and will in a moment"
 #define EXTENDER_SOFT_MOST 256
 #define EXTENDER_UNSEEN    1024
 #define EXTENDER_UNSEEN_US (30 * USEC_PER_SEC)

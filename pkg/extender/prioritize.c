@@ -84,6 +84,16 @@ int verb_prioritize(struct extender *extender, struct str body, struct buf *answ
 	return 0;
 }
 
+static bool takes_gpus(struct extender *extender, const struct pod_facts *pod)
+{
+	struct cluster_ask *ask = &extender->place.ask;
+
+	if (pod->n_claims > 0)
+		cluster_ask_of(extender->options.cluster, pod, ask);
+	return pod_asks_for_gpus(pod) ||
+	       (pod->n_claims > 0 && (ask->n_claims > 0 || ask->claim_unseen));
+}
+
 /* Nobody is to go for a pod with GPUs; of other pods kube-scheduler's choice stands. */
 int verb_preempt(struct extender *extender, struct str body, struct buf *answer, struct error *err)
 {
@@ -94,6 +104,6 @@ int verb_preempt(struct extender *extender, struct str body, struct buf *answer,
 	if (extender_read_preempt(body, &extender->arena, &args, err) < 0 ||
 	    api_pack_pod(&args.pod, extender->options.table, &extender->arena, &pod, err) < 0)
 		return -1;
-	extender_write_preempt(answer, pod_asks_for_gpus(&pod) ? STR("{}") : args.victims_text);
+	extender_write_preempt(answer, takes_gpus(extender, &pod) ? STR("{}") : args.victims_text);
 	return 0;
 }

@@ -37,11 +37,12 @@ int question_read(struct extender *extender, struct str body, struct question *r
 		return -1;
 	question.uid = hash_bytes(&options->hash_key, question.pod.uid.data, question.pod.uid.len);
 	question.gpus = pod_asks_for_gpus(&question.pod);
-	if (question.gpus) {
+	if (question.gpus || question.pod.n_claims > 0) {
 		question_refresh(extender,
 				 cluster_namespace_find(options->cluster, question.pod.namespace));
 		cluster_ask_of(options->cluster, &question.pod, ask);
 		question.seen = ask->pod != TABLE_NONE;
+		question.gpus = question.gpus || ask->n_claims > 0 || ask->claim_unseen;
 		place_begin(&extender->place, &tools, ask);
 	}
 	*ret_question = question;

@@ -51,6 +51,8 @@ struct claim_facts {
 	bool says_extended;
 	const struct claim_request *requests;
 	size_t n_requests; /* at most LIMIT_REQUESTS_PER_CLAIM */
+	/* All devices must agree on an attribute that only devices of one NUMA node share. */
+	bool numa_together;
 	bool allocated;
 	const struct claim_device *devices; /* where allocated */
 	size_t n_devices;                   /* at most LIMIT_CLAIM_DEVICES */
@@ -64,9 +66,11 @@ struct slice_device {
 	struct str type;    /* attribute "type" in the driver's own domain; empty without */
 	struct str product; /* likewise "productName" */
 	struct str node;    /* where it is; empty: on several, or nobody says */
-	int64_t memory; /* bytes, > 0; AMOUNT_UNKNOWN; AMOUNT_NONE: it states no such capacity */
-	bool counted;   /* it takes from counters that it shares with others: a partition */
-	bool shared;    /* allowMultipleAllocations */
+	int64_t memory;  /* bytes, > 0; AMOUNT_UNKNOWN; AMOUNT_NONE: it states no such capacity */
+	bool counted;    /* it takes from counters that it shares with others: a partition */
+	bool shared;     /* allowMultipleAllocations */
+	struct str card; /* uuid of the card that it is or is a part of; empty: not told */
+	struct str address; /* PCI address of that card; likewise */
 };
 
 struct slice_facts {

@@ -123,6 +123,10 @@ struct pod_facts {
 	const struct device_ask *own; /* of the pod itself, beside its containers for as long as it
 					 lives: by its RuntimeClass or by annotation */
 	size_t n_own;
+	/* ResourceClaims that it names, in order; an empty name: one is to be made of a template.
+	 * Claims are charged by themselves (cluster/cluster.h). */
+	const struct str *claims;
+	size_t n_claims; /* at most LIMIT_CLAIMS_PER_POD */
 	struct pod_alignment alignment;
 	struct pod_exit exit;
 	/* Ids of the devices that kubelet gave it, as it calls them, without "::<replica>"; none

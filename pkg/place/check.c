@@ -16,7 +16,7 @@ static bool not_asked(const struct cluster_held *held, enum topology_check *ret_
 	*ret_check = CHECK_UNCHECKED;
 	return held->topology.policy == TOPOLOGY_NONE ||
 	       held->topology.on_mismatch == MISMATCH_IGNORE || held->finished ||
-	       (devices(held) == 0 && !held->running);
+	       (devices(held) == 0 && (!held->running || held->asked == 0));
 }
 
 static bool not_told(const struct cluster_held *held, enum topology_check *ret_check)

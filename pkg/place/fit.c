@@ -251,8 +251,17 @@ static struct place_answer fit_cards(const struct place *place, const struct pla
 
 static struct place_answer fit_layout(struct place *place, struct place_look *look)
 {
-	struct place_judgment *judgment = place_view_cards(place, look);
+	struct place_judgment *judgment;
 
+	if (place->ask.n_claims > 0 && place->topology.policy == TOPOLOGY_REQUIRED) {
+		struct place_answer found = place_fit_claims(place, look->node);
+
+		if (found.verdict != PLACE_FITS)
+			return found;
+	}
+	if (place->ask.n == 0)
+		return answer(PLACE_FITS, 0);
+	judgment = place_view_cards(place, look);
 	if (!judgment)
 		return place->topology.policy == TOPOLOGY_REQUIRED
 			       ? answer(PLACE_UNKNOWN_LAYOUT, look->view.room.state)
@@ -425,6 +434,9 @@ void place_describe(const struct place *place, struct place_answer found, struct
 		return;
 	case PLACE_HELD:
 		describe_hold(place, found.detail, buf);
+		return;
+	case PLACE_CLAIMS:
+		place_describe_claims(place, found.detail, buf);
 		return;
 	case PLACE_PARTS:
 		buf_add_cstr(buf,

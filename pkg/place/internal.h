@@ -6,6 +6,10 @@
 #include "topo/certain.h"
 #include "topo/score.h"
 
+/* claims.c: whether the pod's claims are certain to lie as its policy requires. */
+struct place_answer place_fit_claims(const struct place *place, uint32_t node);
+void place_describe_claims(const struct place *place, uint32_t detail, struct buf *buf);
+
 /* sheet.c: before the first node. */
 void place_sheet_open(struct place *place);
 /* What was said of the node, to be filled in. Good until the next call. */

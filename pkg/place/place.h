@@ -31,7 +31,8 @@
 	X(UNCERTAIN, "TopologyNotCertain")   \
 	X(PARTS, "PartsOfSeveralCards")      \
 	X(PINNED, "CPUsPinnedElsewhere")     \
-	X(HELD, "RoomHeld")
+	X(HELD, "RoomHeld")                  \
+	X(CLAIMS, "ClaimsNotCertain")
 
 enum place_verdict {
 #define X(name, reason) PLACE_##name,
@@ -40,10 +41,19 @@ enum place_verdict {
 		PLACE_VERDICT_COUNT
 };
 
+/* Why claims are not certain to lie within the scope. */
+enum place_claims {
+	PLACE_CLAIMS_CHOICE,  /* kube-scheduler may give them cards of several domains */
+	PLACE_CLAIMS_APART,   /* what they have lies in several */
+	PLACE_CLAIMS_UNKNOWN, /* where that lies is not known */
+	PLACE_CLAIMS_PINNED,  /* kubelet gives CPUs without a look at them */
+};
+
 /*
  * Equal answers have equal texts. detail: of TOO_FEW which of the ask's cells, of QUOTA which of
  * the decisions made so far, of UNKNOWN_LAYOUT an enum layout_state, of UNCERTAIN an enum
- * topo_verdict, of HELD a hold: without those for others the pod would fit.
+ * topo_verdict, of HELD a hold: without those for others the pod would fit, of CLAIMS an enum
+ * place_claims.
  */
 struct place_answer {
 	enum place_verdict verdict;

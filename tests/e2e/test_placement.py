@@ -12,6 +12,7 @@ import signal
 import ssl
 import types
 
+import dra
 import pytest
 import scheduler as lib
 from cluster import Cluster, NotYet, wait_for
@@ -184,3 +185,69 @@ def test_a_binding_without_an_answer_holds_its_node(placed):
     bind("lost", here)  # made now, or refused since it was made before
     assert placed.cluster.get(f"{namespace.pods}/lost")["spec"]["nodeName"] == here
     assert filtered("next", here, there)["NodeNames"] == [there]
+
+
+# --- ResourceClaims
+
+@pytest.fixture
+def claims(placed):
+    """A node whose four cards, two on each socket, are a DRA driver's; and how to make a pod with a claim on some."""
+    node, kind = "cpu-0", f"dra-{RUN}"
+    placed.cluster.nodes("cpu=1")
+    made = layout("none", f"GPU-{kind}")
+    placed.cluster.api("PATCH", f"/api/v1/nodes/{node}", {"metadata": {
+        "labels": {"kind": kind}, "annotations": {TOPOLOGY: json.dumps(made)}}}).ok()
+    devices = [dra.whole(i, dra.H100 | {"memory": "81559Mi"}) for i in range(len(made["gpus"]))]
+    for device, gpu in zip(devices, made["gpus"]):
+        device["attributes"]["uuid"] = {"string": gpu["uuid"]}
+        device["attributes"]["resource.kubernetes.io/pcieRoot"] = {"string": f"pci0000:{gpu['numa']:02x}"}
+    for item in dra.slices(node, devices):
+        placed.cluster.api("POST", f"{dra.API}/resourceslices", item).ok()
+    placed.cluster.api("POST", f"{dra.API}/deviceclasses", dra.device_class(kind, f"device.driver == '{dra.DRIVER}'")).ok()
+
+    def claim(namespace, name, count, together=False):
+        item = dra.claim(name, dra.exactly("cards", kind, count))
+        if together:
+            item["spec"]["devices"]["constraints"] = [{"matchAttribute": "resource.kubernetes.io/pcieRoot"}]
+        placed.cluster.api("POST", f"{dra.API}/namespaces/{namespace.name}/resourceclaims", item).ok()
+
+    def use(namespace, name):
+        item = dra.pod(name, name, schedulerName=lib.NAME, nodeSelector={"kind": kind})
+        placed.cluster.api("POST", namespace.pods, item).ok()
+        return settle(namespace, name, 1)[name]
+
+    def given(namespace, name):
+        """NUMA nodes of the devices that the claim has."""
+        path = f"{dra.API}/namespaces/{namespace.name}/resourceclaims/{name}"
+        results = placed.cluster.get(path)["status"]["allocation"]["devices"]["results"]
+        return {made["gpus"][int(r["device"].removeprefix("gpu-"))]["numa"] for r in results}
+    yield types.SimpleNamespace(claim=claim, use=use, given=given)
+    for item in dra.slices(node, devices):
+        placed.cluster.api("DELETE", f"{dra.API}/resourceslices/{item['metadata']['name']}")
+    placed.cluster.api("DELETE", f"{dra.API}/deviceclasses/{kind}")
+
+
+def test_claims_are_certain_or_wait(placed, claims):
+    namespace, _ = namespace_with(placed, policy="Required", scope="NUMA")
+    claims.claim(namespace, "pair", 2)
+    assert "may be given from several domains" in refusal(claims.use(namespace, "pair"))
+    claims.claim(namespace, "near", 2, together=True)
+    assert claims.use(namespace, "near")["spec"].get("nodeName") == "cpu-0"
+    assert len(claims.given(namespace, "near")) == 1
+    claims.claim(namespace, "one", 1)
+    assert claims.use(namespace, "one")["spec"].get("nodeName") == "cpu-0"
+    for name in ("pair", "near", "one"):
+        namespace.delete_pod(name, force=True)
+
+
+def test_claims_are_bound_within_the_quota(placed, claims):
+    namespace, _ = namespace_with(placed, policy="None")
+    namespace.patch_quota(gpuMemory="200Gi")
+    for name in ("first", "second"):
+        claims.claim(namespace, name, 1)
+    namespace.patch_quota(gpuMemory="100Gi")
+    wait_for(lambda: namespace.quota()["status"].get("effective") == "100Gi" or NotYet(namespace.quota().get("status")),
+             "the quota is 100Gi")
+    assert claims.use(namespace, "first")["spec"].get("nodeName") == "cpu-0"
+    words = refusal(claims.use(namespace, "second"))
+    assert "asks for ~79.6Gi of GPU memory in its namespace, of which ~79.6Gi of 100Gi are held" in words, words

@@ -67,14 +67,16 @@ static void apply_classes(struct fixture *f)
 	apply_class(f, "mig.nvidia.com", "mig", "");
 }
 
-static const struct slice_device h100 = {{"gpu-0", 5}, {"gpu", 3}, {"H100", 4}, {"n", 1},
-					 80 * GIB,     false,      false};
-static const struct slice_device a100 = {{"gpu-1", 5}, {"gpu", 3}, {"A100", 4}, {"n", 1},
-					 40 * GIB,     false,      false};
+static const struct slice_device h100 = {{"gpu-0", 5}, {"gpu", 3}, {"H100", 4}, {"n", 1}, 80 * GIB,
+					 false,        false,      {NULL, 0},   {NULL, 0}};
+static const struct slice_device a100 = {{"gpu-1", 5}, {"gpu", 3}, {"A100", 4}, {"n", 1}, 40 * GIB,
+					 false,        false,      {NULL, 0},   {NULL, 0}};
 static const struct slice_device mig = {{"gpu-1-mig", 9}, {"mig", 3}, {"A100", 4}, {"n", 1},
-					5 * GIB,          false,      false};
-static const struct slice_device shared = {{"gpu-2", 5}, {"gpu", 3}, {"H100", 4}, {"n", 1},
-					   80 * GIB,     false,      true};
+					5 * GIB,          false,      false,       {NULL, 0},
+					{NULL, 0}};
+static const struct slice_device shared = {{"gpu-2", 5}, {"gpu", 3}, {"H100", 4},
+					   {"n", 1},     80 * GIB,   false,
+					   true,         {NULL, 0},  {NULL, 0}};
 
 /* A slice of the pool "n", one of @count of this generation. */
 static void apply_slice_of(struct fixture *f, const char *name, int64_t generation, int64_t count,
