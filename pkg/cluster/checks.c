@@ -11,6 +11,8 @@
 #include "cluster/placement.h"
 #include "cluster/tenants.h"
 
+#define CACHE_LINE 64
+
 /* --- counting */
 
 static bool is_mismatch(const struct pod_record *pod)
@@ -169,6 +171,16 @@ struct cluster_held cluster_held(const struct cluster *cluster, uint32_t pod)
 	held.cards = pod_cards(cluster, node, record, &held.others);
 	held.numas = seen ? seen_numas(cluster, node, seen) : 0;
 	return held;
+}
+
+void cluster_pod_ahead(const struct cluster *cluster, uint32_t pod)
+{
+	const char *record = table_at(&cluster->pods, pod);
+
+	if (pod >= cluster->pods.end)
+		return;
+	for (size_t at = 0; at < sizeof(struct pod_record); at += CACHE_LINE)
+		__builtin_prefetch(record + at);
 }
 
 struct uid cluster_pod_uid(const struct cluster *cluster, uint32_t pod)

@@ -252,8 +252,11 @@ void plan_gather(struct plan *plan, uint32_t node, const struct cluster_units *u
 	groups->n = groups->n_members = 0;
 	set_missing(groups, units, plan->place.ask.n);
 	for (; pod != TABLE_NONE; pod = cluster_node_pod_next(plan->tools.cluster, pod)) {
-		enum plan_exemption exemption = add_pod(plan, pod, whole);
+		enum plan_exemption exemption;
 
+		cluster_pod_ahead(plan->tools.cluster,
+				  cluster_node_pod_next(plan->tools.cluster, pod));
+		exemption = add_pod(plan, pod, whole);
 		if (!counts)
 			continue;
 		counts->candidates++;

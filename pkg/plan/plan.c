@@ -234,6 +234,17 @@ static bool search_next(struct plan *plan)
 	return true;
 }
 
+/* Of the node that is likely to be next. */
+static void ahead(const struct plan *plan, uint32_t node)
+{
+	const struct cluster *cluster = plan->tools.cluster;
+
+	if (cluster_node_next(cluster, node) != node)
+		return;
+	cluster_node_ahead(cluster, node);
+	cluster_pod_ahead(cluster, cluster_node_pod(cluster, node));
+}
+
 static bool sift_next(struct plan *plan)
 {
 	uint32_t node = cluster_node_next(plan->tools.cluster, plan->next_node);
@@ -241,6 +252,7 @@ static bool sift_next(struct plan *plan)
 	if (node == TABLE_NONE)
 		return false;
 	plan->next_node = node + 1;
+	ahead(plan, plan->next_node);
 	sift(plan, node);
 	return plan->fits_on == TABLE_NONE;
 }
