@@ -302,10 +302,10 @@ static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
 	spec->topology.policy = (enum topology_policy)pack_get_int(reader);
 	spec->topology.scope = (enum layout_scope)pack_get_int(reader);
 	spec->topology.on_mismatch = (enum topology_mismatch)pack_get_int(reader);
-	get_feedback(reader, spec);
 	get_protection(reader, spec);
 	spec->pending_us = pack_get_int(reader);
 	get_objectives(reader, spec);
+	get_feedback(reader, spec);
 }
 
 /* --- receipts */

@@ -405,7 +405,7 @@ struct cluster {
 	uint32_t dirty_tenant_first, dirty_tenant_last, taken_tenant;
 	uint32_t look_first, look_last, taken_node; /* nodes, likewise */
 	uint32_t replacing;                         /* kinds that prices follow from, each a bit */
-	uint32_t budget_versions;           /* the last that was given */
+	uint32_t budget_versions;                   /* the last that was given */
 	bool labels_wanted, labels_reading; /* labels of keys that are new; by the full state of
 					       pods that is under way */
 	struct dra dra;

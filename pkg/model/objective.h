@@ -105,8 +105,7 @@ enum objective_state {
 	X(SOURCE_DOWN, "SourceDown", "Prometheus does not answer, or refuses the query")        \
 	X(NO_QUERY, "NoQuery", "the controller's configuration names no Prometheus")            \
 	X(RESTARTED, "Restarted",                                                               \
-	  "samples are collected anew since the controller, or the spec, "                      \
-	  "changed")
+	  "samples are collected anew, as after a start or a change of spec")
 
 enum objective_reason {
 #define X(name, text, sentence) OBJECTIVE_REASON_##name,

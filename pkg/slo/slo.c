@@ -22,7 +22,7 @@ static struct slo_sample no_sample(enum objective_reason reason)
 
 static bool same_number(double a, double b)
 {
-	return memcmp(&a, &b, sizeof(a)) == 0;
+	return a == b || (isnan(a) && isnan(b));
 }
 
 /* What the usable points have in common. */
@@ -51,8 +51,7 @@ static void look_at(const struct objective_spec *spec, const struct slo_point *p
 		look->first = look->worst = point;
 	look->all_zero &= point->value == 0;
 	look->all_alike &= same_number(point->value, look->first->value) &&
-			   (same_number(point->sum, look->first->sum) ||
-			    (isnan(point->sum) && isnan(look->first->sum)));
+			   same_number(point->sum, look->first->sum);
 	if (is_worse(spec, point->value, look->worst->value))
 		look->worst = point;
 }

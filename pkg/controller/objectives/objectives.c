@@ -162,6 +162,14 @@ static bool write_query(struct objectives *objectives, const struct question *qu
 
 /* --- answers */
 
+static void reset_backoff(struct objectives *objectives)
+{
+	int64_t base_us = objectives->options.config->interval_us;
+	int64_t most_us = MAX(base_us, OBJECTIVES_BACKOFF_US);
+
+	backoff_init(&objectives->backoff, base_us, most_us, 0.1, 10 * most_us);
+}
+
 static void next_round_at(struct objectives *objectives, int64_t at_us)
 {
 	objectives->stats.round_us = loop_now(objectives->options.loop) - objectives->began_us;
@@ -235,8 +243,10 @@ static void on_answer(void *context, const struct prom_answer *answer, const str
 		went_down(objectives, err);
 		return;
 	}
-	if (objectives->stats.down)
+	if (objectives->stats.down) {
 		log_info(objectives->options.log, "Prometheus answers again");
+		reset_backoff(objectives);
+	}
 	objectives->stats.down = false;
 	if (err)
 		refused(objectives, question, str_from(err->message));
@@ -319,12 +329,10 @@ int objectives_new(const struct objectives_options *options, struct objectives *
 		   struct error *err)
 {
 	CLEANUP(objectives_free) struct objectives *objectives = mem_alloc(sizeof(*objectives));
-	int64_t interval_us = options->config->interval_us;
 
 	objectives->options = *options;
 	random_init(&objectives->random, options->seed);
-	backoff_init(&objectives->backoff, interval_us, MAX(interval_us, OBJECTIVES_BACKOFF_US),
-		     0.1, 10 * MAX(interval_us, OBJECTIVES_BACKOFF_US));
+	reset_backoff(objectives);
 	arena_init(&objectives->memory, MEMORY);
 	arena_init(&objectives->scratch, MEMORY);
 	buf_init(&objectives->query, LIMIT_PROM_QUERY);
