@@ -6,6 +6,7 @@
 #include "api/wire_budget.h"
 #include "api/wire_dra.h"
 #include "api/wire_gpunode.h"
+#include "api/wire_job.h"
 #include "api/wire_tenant.h"
 
 #define CORE(variable, plural_, kind_, namespaced_, schema_, outline_)                            \
@@ -42,6 +43,17 @@ const struct api_type api_budgets = {
 	.namespaced = true,
 	.protobuf = true,
 	.schema = &wire_budget_schema,
+	.outline = &wire_outline_schema,
+};
+
+const struct api_type api_jobs = {
+	.group = "batch",
+	.version = "v1",
+	.plural = "jobs",
+	.kind = "Job",
+	.namespaced = true,
+	.protobuf = true,
+	.schema = &wire_job_schema,
 	.outline = &wire_outline_schema,
 };
 

@@ -33,6 +33,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->exits, sizeof(struct exit_record));
 	table_init(&cluster->gangs, sizeof(struct gang_record));
 	table_init(&cluster->budgets, sizeof(struct budget_record));
+	table_init(&cluster->jobs, sizeof(struct job_record));
 	dra_init(&cluster->dra);
 	table_init(&cluster->offers, sizeof(struct offer_cell));
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
@@ -109,6 +110,8 @@ void cluster_free(struct cluster *cluster)
 	table_clear(&cluster->exits);
 	table_clear(&cluster->gangs);
 	table_clear(&cluster->budgets);
+	table_clear(&cluster->jobs);
+	map_clear(&cluster->jobs_by_owner);
 	map_clear(&cluster->gangs_by_key);
 	map_clear(&cluster->agents_by_node);
 	table_clear(&cluster->gpu_nodes);
@@ -155,6 +158,7 @@ static const char *kind_name(enum cluster_kind kind)
 		[CLUSTER_AGENTS] = "Lease",
 		[CLUSTER_GPU_NODES] = "GpuNode",
 		[CLUSTER_BUDGETS] = "PodDisruptionBudget",
+		[CLUSTER_JOBS] = "Job",
 	};
 
 	return names[kind];
@@ -236,6 +240,9 @@ static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint3
 	case CLUSTER_BUDGETS:
 		budget_remove(cluster, handle);
 		break;
+	case CLUSTER_JOBS:
+		job_remove(cluster, handle);
+		break;
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -274,6 +281,8 @@ static uint32_t record_find(const struct cluster *cluster, enum cluster_kind kin
 		return gpu_node_find(cluster, name);
 	case CLUSTER_BUDGETS:
 		return budget_find(cluster, namespace, name);
+	case CLUSTER_JOBS:
+		return job_find(cluster, namespace, name);
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -317,6 +326,7 @@ static struct population population_of(const struct cluster *cluster, enum clust
 		[CLUSTER_GPU_NODES] = {&cluster->gpu_nodes,
 				       offsetof(struct gpu_node_record, epoch)},
 		[CLUSTER_BUDGETS] = {&cluster->budgets, offsetof(struct budget_record, epoch)},
+		[CLUSTER_JOBS] = {&cluster->jobs, offsetof(struct job_record, epoch)},
 	};
 
 	return of[kind];

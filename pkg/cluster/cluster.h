@@ -26,7 +26,6 @@
  * the uid is the same). An apply that changes nothing that decisions read marks nothing dirty.
  */
 struct cluster;
-
 struct cluster *cluster_new(const struct hash_key *key);
 void cluster_free(struct cluster *cluster); /* accepts NULL */
 
@@ -53,6 +52,7 @@ enum cluster_kind {
 	CLUSTER_AGENTS,    /* Leases of nodes' agents; cluster/agents.h */
 	CLUSTER_GPU_NODES, /* what agents tell of pods; cluster/gpunodes.h */
 	CLUSTER_BUDGETS,   /* PodDisruptionBudgets; cluster/budgets.h */
+	CLUSTER_JOBS,      /* those that end with a pod; cluster/victims.h */
 	CLUSTER_KIND_COUNT
 };
 
@@ -88,7 +88,7 @@ int cluster_apply_class(struct cluster *cluster, const struct class_facts *facts
 /* The object is there and cannot be read: what is known of it stays. False where nothing is. */
 bool cluster_keep(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
 		  struct str name);
-/* The object is gone. @namespace is empty for kinds without one. Unknown names are ignored. */
+/* It is gone. @namespace is empty for kinds without one. Unknown names are ignored. */
 void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
 		    struct str name);
 

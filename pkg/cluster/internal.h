@@ -75,6 +75,11 @@ static inline struct gang_record *gang_at(const struct cluster *cluster, uint32_
 	return (struct gang_record *)table_at(&cluster->gangs, gang);
 }
 
+static inline struct job_record *job_at(const struct cluster *cluster, uint32_t job)
+{
+	return (struct job_record *)table_at(&cluster->jobs, job);
+}
+
 static inline struct budget_record *budget_at(const struct cluster *cluster, uint32_t budget)
 {
 	return (struct budget_record *)table_at(&cluster->budgets, budget);
@@ -173,6 +178,11 @@ void gang_follow(struct cluster *cluster, uint32_t pod, enum gang_kind kind, str
 void gang_leave(struct cluster *cluster, uint32_t pod);
 /* Its times anew, after one of its pods changed; TABLE_NONE is ignored. */
 void gang_settle(struct cluster *cluster, uint32_t gang);
+
+/* --- jobs.c */
+uint32_t job_find(const struct cluster *cluster, struct str namespace, struct str name);
+void job_remove(struct cluster *cluster, uint32_t job);
+bool job_is_final(const struct cluster *cluster, const struct pod_record *pod);
 
 /* --- budgets.c */
 uint32_t budget_find(const struct cluster *cluster, struct str namespace, struct str name);

@@ -377,6 +377,9 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 		table_bytes(&cluster->pods) + map_bytes(&cluster->pods_by_name) +
 		table_bytes(&cluster->evictions) + table_bytes(&cluster->exits) +
 		table_bytes(&cluster->gangs) + map_bytes(&cluster->gangs_by_key);
+	stats.objects[CLUSTER_JOBS] = cluster->jobs.count;
+	stats.bytes[CLUSTER_JOBS] +=
+		table_bytes(&cluster->jobs) + map_bytes(&cluster->jobs_by_owner);
 	stats.objects[CLUSTER_BUDGETS] = cluster->budgets.count;
 	stats.bytes[CLUSTER_BUDGETS] += table_bytes(&cluster->budgets);
 	stats.bytes[CLUSTER_NODES] +=

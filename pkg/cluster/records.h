@@ -71,6 +71,12 @@ struct exit_record {
 
 #define LABELS_UNREAD UINT32_MAX
 
+/* A Job that ends where one of its pods does: names, a reference each. */
+struct job_record {
+	uint32_t namespace, owner; /* owner: "Job/name", as its pods have it */
+	uint32_t epoch;
+};
+
 /* A PodDisruptionBudget. */
 struct budget_record {
 	uint64_t resource_version;
@@ -377,7 +383,8 @@ struct cluster {
 	struct map wants_by_value;
 	uint64_t wants_changed;
 	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
-	struct table gpu_nodes, exits, gangs, budgets;
+	struct table gpu_nodes, exits, gangs, budgets, jobs;
+	struct map jobs_by_owner;
 	struct table holds;
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
 	struct map gpu_nodes_by_name;

@@ -4,6 +4,7 @@
 
 #include "cluster/cluster.h"
 #include "cluster/uid.h"
+#include "model/observed.h"
 #include "model/protection.h"
 #include "model/tenant.h"
 
@@ -40,11 +41,14 @@ struct cluster_victim {
 	bool running, finished, terminating; /* terminating: or its eviction was issued */
 	bool daemon;                         /* of a DaemonSet */
 	bool mirror;                         /* a static pod's */
-	bool final;          /* its Job has no retries left, or ends where one pod fails: all of its
-				run is lost */
-	bool borrowing;      /* its namespace holds borrowed memory */
+	bool final;     /* nobody makes it anew: it has no owner, or its Job has no retries left
+			   or ends where one pod fails: all of its run is lost */
+	bool borrowing; /* its namespace holds borrowed memory */
 	const char *refused; /* why the API server refused lately to evict it, or NULL */
 };
+
+/* A Job: kept only as long as it is final. Errors as in cluster/cluster.h. */
+int cluster_apply_job(struct cluster *cluster, const struct job_facts *facts, struct error *err);
 
 void cluster_victim(const struct cluster *cluster, uint32_t pod, int64_t now_us,
 		    int64_t now_real_us, struct cluster_victim *ret_victim);

@@ -7,12 +7,14 @@
 #include "api/pack.h"
 #include "api/pack_budget.h"
 #include "api/pack_dra.h"
+#include "api/pack_job.h"
 #include "api/wire.h"
 #include "api/wire_quota.h"
 #include "base/mem.h"
 #include "cluster/agents.h"
 #include "cluster/budgets.h"
 #include "cluster/gpunodes.h"
+#include "cluster/victims.h"
 #include "ctl/expect.h"
 
 #define OWN_OBJECTS  "metadata.name=" OWNED_OBJECT_NAME
@@ -187,6 +189,16 @@ static int apply_budget(struct caches *caches, const void *object, struct arena 
 	return cluster_apply_budget(caches->options.cluster, &facts, err);
 }
 
+static int apply_job(struct caches *caches, const void *object, struct arena *arena UNUSED,
+		     struct error *err)
+{
+	struct job_facts facts;
+
+	if (api_pack_job(object, &facts, err) < 0)
+		return -1;
+	return cluster_apply_job(caches->options.cluster, &facts, err);
+}
+
 /* --- what cannot be read whole */
 
 /* What it was seen to hold stays, and where it runs and whether it is over is still read. */
@@ -284,6 +296,7 @@ static const struct watched {
 			    .at_home = true},
 	[CLUSTER_GPU_NODES] = {.type = &api_gpu_nodes, .apply = apply_gpu_node, .optional = true},
 	[CLUSTER_BUDGETS] = {.type = &api_budgets, .apply = apply_budget},
+	[CLUSTER_JOBS] = {.type = &api_jobs, .apply = apply_job},
 };
 
 /* --- labels that budgets ask for, and that were not kept */

@@ -65,6 +65,11 @@ struct limit_range_facts {
 	struct str foreign_manager;
 };
 
+struct job_facts {
+	struct str namespace, name;
+	bool final; /* it ends where one of its pods is evicted */
+};
+
 /* Whom a PodDisruptionBudget selects in its namespace. */
 enum budget_reach {
 	BUDGET_SELECTS_NONE,

@@ -8,6 +8,7 @@
 #include "api/pack.h"
 #include "api/pack_budget.h"
 #include "api/pack_dra.h"
+#include "api/pack_job.h"
 #include "base/limits.h"
 #include "codec/json.h"
 #include "codec/pb.h"
@@ -26,6 +27,7 @@ union any_object {
 	struct wire_tenant tenant;
 	struct wire_binding binding;
 	struct wire_budget budget;
+	struct wire_job job;
 	struct wire_gpu_node gpu_node;
 };
 
@@ -203,6 +205,15 @@ static void pack_budget(const union any_object *object, struct arena *arena, str
 	check_selector(&facts.selector);
 }
 
+static void pack_job(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct job_facts facts;
+
+	(void)arena;
+	if (api_pack_job(&object->job, &facts, err) == 0)
+		check(!str_empty(facts.name) && facts.name.len <= LIMIT_NAME);
+}
+
 static void pack_claim(const union any_object *object, struct arena *arena, struct error *err)
 {
 	struct claim_facts facts;
@@ -295,6 +306,7 @@ static const struct {
 	{&wire_binding_schema, pack_binding},
 	{&wire_gpu_node_schema, pack_gpu_node},
 	{&wire_budget_schema, pack_budget},
+	{&wire_job_schema, pack_job},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

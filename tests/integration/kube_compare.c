@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 {
 	static const struct api_type *const types[] = {
 		&api_pods,         &api_nodes,  &api_namespaces, &api_resource_quotas,
-		&api_limit_ranges, &api_leases, &api_budgets,
+		&api_limit_ranges, &api_leases, &api_budgets,    &api_jobs,
 	};
 	struct kube_config_options from;
 	struct kube_config *config;

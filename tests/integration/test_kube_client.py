@@ -192,7 +192,11 @@ def test_both_formats_read_the_same(cluster, namespace):
     cluster.api("POST", f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets", {
         "metadata": {"name": "b"}, "spec": {"maxUnavailable": 1, "selector": {
             "matchLabels": {"app": "x"}, "matchExpressions": [{"key": "role", "operator": "In", "values": ["a", "b"]}]}}}).ok()
-    for kind in "pods nodes namespaces resourcequotas limitranges leases poddisruptionbudgets".split():
+    cluster.api("POST", f"/apis/batch/v1/namespaces/{namespace}/jobs", {"metadata": {"name": "j"}, "spec": {
+        "backoffLimit": 0, "suspend": True, "podFailurePolicy": {"rules": [{
+            "action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]},
+        "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none"}]}}}}).ok()
+    for kind in "pods nodes namespaces resourcequotas limitranges leases poddisruptionbudgets jobs".split():
         done = subprocess.run([TOOLS / "kube_compare", kind], env=cluster.environ, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         assert done.returncode == 0, done.stdout

@@ -25,6 +25,7 @@ static const struct api_type *const types[] = {
 	&api_tenants,
 	&api_policy_bindings,
 	&api_budgets,
+	&api_jobs,
 };
 
 static void every_table_can_be_decoded_into(void **state)

@@ -15,6 +15,7 @@
 #include "api/wire_agent.h"
 #include "api/wire_budget.h"
 #include "api/wire_dra.h"
+#include "api/wire_job.h"
 #include "api/wire_tenant.h"
 #include "base/limits.h"
 #include "base/macros.h"
@@ -42,6 +43,7 @@ static const struct {
 	{"resourceclaim.", &wire_claim_schema, sizeof(struct wire_claim), 8},
 	{"resourceslice.", &wire_slice_schema, sizeof(struct wire_slice), 6},
 	{"deviceclass.", &wire_class_schema, sizeof(struct wire_class), 3},
+	{"job.", &wire_job_schema, sizeof(struct wire_job), 1},
 	{"budget.", &wire_budget_schema, sizeof(struct wire_budget), 2},
 	{"status.", &wire_status_schema, sizeof(struct wire_status), 3},
 };
@@ -60,6 +62,7 @@ union any_object {
 	struct wire_slice slice;
 	struct wire_class class;
 	struct wire_budget budget;
+	struct wire_job job;
 	struct wire_status status;
 };
 
@@ -193,6 +196,7 @@ static void recordings_have_every_field(void **state)
 		{"resourceslice.shared", &wire_slice_schema},
 		{"deviceclass.gpu.nvidia.com", &wire_class_schema},
 		{"budget.some", &wire_budget_schema},
+		{"job.failed", &wire_job_schema},
 		{"status.conflict", &wire_status_schema},
 		{"status.timeout", &wire_status_schema},
 	};

@@ -129,6 +129,43 @@ static void test_a_refusal_is_told_until_it_may_be_asked_again(void **state)
 	assert_null(victim_at(c, "p", NOW_US + EVICTION_BACKOFF_US).refused);
 }
 
+static void tell_job(struct cluster *c, const char *name, bool final)
+{
+	struct job_facts facts = {.namespace = STR("a"), .name = str_from(name), .final = final};
+
+	assert_int_equal(cluster_apply_job(c, &facts, NULL), 0);
+}
+
+static void test_whose_run_ends_for_good(void **state)
+{
+	struct cluster *c = *state;
+	struct pod_facts pod = pod_facts();
+
+	apply_pod(c, pod);
+	assert_true(victim_at(c, "p", NOW_US).final); /* nobody makes it anew */
+	pod.owner_kind = STR("Job");
+	pod.owner_name = STR("train");
+	apply_pod(c, pod);
+	assert_false(victim_at(c, "p", NOW_US).final);
+	tell_job(c, "train", true);
+	tell_job(c, "other", true);
+	assert_true(victim_at(c, "p", NOW_US).final);
+	tell_job(c, "train", false);
+	assert_false(victim_at(c, "p", NOW_US).final);
+	tell_job(c, "train", true);
+	cluster_delete(c, CLUSTER_JOBS, STR("a"), STR("train"));
+	assert_false(victim_at(c, "p", NOW_US).final);
+	tell_job(c, "train", true);
+	cluster_begin_replace(c, CLUSTER_JOBS);
+	tell_job(c, "other", true);
+	cluster_end_replace(c, CLUSTER_JOBS);
+	assert_false(victim_at(c, "p", NOW_US).final);
+	pod.owner_kind = STR("MPIJob");
+	pod.owner_name = STR("other");
+	apply_pod(c, pod);
+	assert_false(victim_at(c, "p", NOW_US).final);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cluster_setup, cluster_teardown)
 
 int main(void)
@@ -138,6 +175,7 @@ int main(void)
 		TEST(test_the_tenant_of_its_namespace_tells_its_tier),
 		TEST(test_it_borrows_where_more_is_used_than_was_granted),
 		TEST(test_an_eviction_that_was_issued_is_under_way),
+		TEST(test_whose_run_ends_for_good),
 		TEST(test_a_refusal_is_told_until_it_may_be_asked_again),
 	};
 

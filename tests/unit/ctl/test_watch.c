@@ -503,7 +503,7 @@ static void test_free_accepts_null(void **state)
 	watch_free(NULL);
 }
 
-#define FIXED_TESTS 4
+#define FIXED_TESTS 6
 
 int main(void)
 {
