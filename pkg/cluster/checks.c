@@ -210,7 +210,9 @@ struct cluster_pod_name cluster_pod_name(const struct cluster *cluster, uint32_t
 	struct cluster_pod_name name = {
 		.namespace = intern_str(intern, namespace_at(cluster, record->namespace)->name),
 		.name = intern_str(intern, record->name),
+		.owner = intern_str(intern, record->owner),
 		.uid = record->uid,
+		.created_us = (int64_t)record->created_s * USEC_PER_SEC,
 	};
 
 	if (record->node != TABLE_NONE)

@@ -99,6 +99,18 @@ void cluster_note_eviction(struct cluster *cluster, const struct eviction *evict
 	note(cluster, namespace, eviction, &pod_at(cluster, pod)->eviction)->pod = pod;
 }
 
+uint32_t cluster_evictions_issued(const struct cluster *cluster, int64_t now_us)
+{
+	uint32_t slot = table_next(&cluster->evictions, 0), n = 0;
+
+	for (; slot != TABLE_NONE; slot = table_next(&cluster->evictions, slot + 1)) {
+		const struct eviction_record *record = eviction_at(cluster, slot);
+
+		n += record->outcome == EVICTION_ISSUED && now_us < record->until_us;
+	}
+	return n;
+}
+
 /* --- holders */
 
 /* "Kind/name" as two texts. */

@@ -46,6 +46,9 @@ struct eviction {
 /* Marks the namespace dirty. */
 void cluster_note_eviction(struct cluster *cluster, const struct eviction *eviction);
 
+/* Evictions that were issued and are not yet seen on a watch. */
+uint32_t cluster_evictions_issued(const struct cluster *cluster, int64_t now_us);
+
 struct holders {
 	const struct quota_holder *list; /* in no order */
 	size_t n;

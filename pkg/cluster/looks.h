@@ -51,7 +51,9 @@ uint64_t cluster_pod_cards(const struct cluster *cluster, uint32_t pod);
 
 struct cluster_pod_name {
 	struct str namespace, name, node;
+	struct str owner; /* "Kind/name" of its workload; empty: nobody owns it */
 	struct uid uid;
+	int64_t created_us; /* real, whole seconds */
 };
 
 /* Has the processor fetch what is read of a pod, for who asks about many; TABLE_NONE is none. */

@@ -26,6 +26,21 @@ struct str cluster_namespace_name(const struct cluster *cluster, uint32_t namesp
 	return intern_str(cluster->intern, namespace_at(cluster, namespace)->name);
 }
 
+uint32_t cluster_namespace_pod(const struct cluster *cluster, uint32_t namespace)
+{
+	return namespace_at(cluster, namespace)->first_pod;
+}
+
+uint32_t cluster_namespace_pod_next(const struct cluster *cluster, uint32_t pod)
+{
+	return pod_at(cluster, pod)->namespace_next;
+}
+
+bool cluster_node_not_ready(const struct cluster *cluster, uint32_t node)
+{
+	return node_at(cluster, node)->ready == NODE_NOT_READY;
+}
+
 uint32_t cluster_namespace_next(const struct cluster *cluster, uint32_t from)
 {
 	return table_next(&cluster->namespaces, from);

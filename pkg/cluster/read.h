@@ -20,6 +20,10 @@ bool cluster_namespace_has(const struct cluster *cluster, uint32_t namespace);
 struct str cluster_namespace_name(const struct cluster *cluster, uint32_t namespace);
 uint32_t cluster_namespace_next(const struct cluster *cluster, uint32_t from); /* as table_next() */
 
+/* Its pods that are kept, finished ones too, in no order: the first and the next; TABLE_NONE. */
+uint32_t cluster_namespace_pod(const struct cluster *cluster, uint32_t namespace);
+uint32_t cluster_namespace_pod_next(const struct cluster *cluster, uint32_t pod);
+
 struct namespace_view {
 	struct str name, uid;
 	bool exists; /* the Namespace object was seen; false: only things in it */
@@ -85,6 +89,8 @@ struct str cluster_node_name(const struct cluster *cluster, uint32_t node);
 uint32_t cluster_node_find(const struct cluster *cluster, struct str name); /* TABLE_NONE */
 /* Whether it says that it is ready: not where it does not say. */
 bool cluster_node_ready(const struct cluster *cluster, uint32_t node);
+/* It says that it is not ready; of one that says nothing that is not known. */
+bool cluster_node_not_ready(const struct cluster *cluster, uint32_t node);
 /* Whether its cards are being cut anew, so that nothing should be bound there. */
 bool cluster_node_reconfiguring(const struct cluster *cluster, uint32_t node);
 

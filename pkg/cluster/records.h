@@ -308,6 +308,7 @@ struct tenant_record {
 	int64_t ceiling, ceiling_gpus;
 	struct tenant_sums sums; /* as last decided */
 	uint32_t name, uid;      /* a reference each */
+	uint32_t unmoved;        /* a reference; cluster_tell_unmoved() */
 	uint32_t first_member, n_members;
 	uint32_t first_selection, n_selections;
 	uint32_t bindings[TENANT_BINDING_COUNT];

@@ -354,6 +354,18 @@ static bool view_facts(const struct tenant_record *record, struct arena *arena,
 				     &facts->spec.namespaces);
 }
 
+bool cluster_tenant_facts(const struct cluster *cluster, uint32_t tenant, struct arena *arena,
+			  struct tenant_facts *ret_facts)
+{
+	const struct tenant_record *record = tenant_at(cluster, tenant);
+
+	if (!record->exists || !view_facts(record, arena, ret_facts))
+		return false;
+	ret_facts->name = intern_str(cluster->intern, record->name);
+	ret_facts->resource_version = record->resource_version;
+	return true;
+}
+
 int cluster_tenant_view(const struct cluster *cluster, uint32_t tenant, struct arena *arena,
 			struct tenant_lookup *ret_lookup, struct error *err)
 {
@@ -374,6 +386,7 @@ int cluster_tenant_view(const struct cluster *cluster, uint32_t tenant, struct a
 				 STR_ARGS(intern_str(cluster->intern, record->name)));
 	lookup.facts.name = intern_str(cluster->intern, record->name);
 	lookup.facts.resource_version = record->resource_version;
+	lookup.unmoved = intern_str(cluster->intern, record->unmoved);
 	view_elsewhere(cluster, record, &lookup.elsewhere);
 	*ret_lookup = lookup;
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "cluster/internal.h"
 #include "cluster/pack.h"
 
@@ -50,6 +51,7 @@ void tenant_release(struct cluster *cluster, uint32_t tenant)
 	name_remove(cluster, CLUSTER_TENANTS, tenant);
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->uid);
+	intern_unref(cluster->intern, record->unmoved);
 	table_remove(&cluster->tenants, tenant);
 }
 
@@ -235,6 +237,20 @@ void tenant_gone(struct cluster *cluster, uint32_t tenant)
 	record->throttle = (struct throttle){0};
 	cluster->selectors_stale = true;
 	cluster_mark_tenant_dirty(cluster, tenant);
+}
+
+bool cluster_tell_unmoved(struct cluster *cluster, uint32_t tenant, struct str why)
+{
+	struct tenant_record *record = tenant_at(cluster, tenant);
+	uint32_t before = record->unmoved;
+
+	why = utf8_prefix(why, LIMIT_INTERNED_STRING);
+	if (str_equal(intern_str(cluster->intern, before), why))
+		return false;
+	record->unmoved = intern_ref(cluster->intern, why);
+	intern_unref(cluster->intern, before);
+	cluster_mark_tenant_dirty(cluster, tenant);
+	return true;
 }
 
 bool cluster_tenant_receipts(const struct cluster *cluster, uint32_t tenant, struct arena *arena,

@@ -63,8 +63,17 @@ struct tenant_lookup {
 	/* In the order of the spec; none while that is not in force. */
 	const struct cluster_objective *objectives;
 	size_t n_objectives;
+	struct str unmoved;                                         /* cluster_tell_unmoved() */
 	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* NULL: not there */
 };
+
+/* The object as seen, in @arena, with its receipts; texts are borrowed from the cluster. False
+ * where it is not there, or the arena is full. */
+bool cluster_tenant_facts(const struct cluster *cluster, uint32_t tenant, struct arena *arena,
+			  struct tenant_facts *ret_facts);
+/* Why a pod of it that does not lie as is required is not moved, a sentence, for its condition;
+ * empty: none waits. True, and the tenant is marked, where that is news. */
+bool cluster_tell_unmoved(struct cluster *cluster, uint32_t tenant, struct str why);
 
 /* What its status.evictions says (model/receipt.h), in @arena; texts are borrowed from the cluster.
  * False when the arena is full. */

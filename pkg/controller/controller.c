@@ -12,6 +12,7 @@
 #include "cluster/read.h"
 #include "cluster/tenants.h"
 #include "controller/caches.h"
+#include "controller/eviction/reconcile.h"
 #include "controller/leader_label.h"
 #include "controller/nodes.h"
 #include "controller/objectives/objectives.h"
@@ -39,9 +40,11 @@ struct controller {
 	struct recorder *recorder;
 	struct quota_reconciler quota;
 	struct tenant_reconciler tenant;
+	struct eviction_reconciler eviction;
 	struct nodes nodes;
 	struct objectives *objectives;
 	struct work *quota_work, *tenant_work; /* keys: namespaces, tenants */
+	struct work *eviction_work;            /* keys: tenants */
 
 	bool leads, recounted, stopping;
 	struct loop_timer recount_timer;
@@ -68,9 +71,12 @@ static void take_dirty(void *context)
 
 	nodes_look(&controller->nodes, writes(controller));
 	while (cluster_take_dirty_tenant(controller->cluster, &key))
-		if (writes(controller))
-			work_add_at(controller->tenant_work, key,
-				    tenant_due(&controller->tenant, key));
+		if (writes(controller)) {
+			int64_t due_us = tenant_due(&controller->tenant, key);
+
+			work_add_at(controller->tenant_work, key, due_us);
+			work_add_at(controller->eviction_work, key, due_us);
+		}
 	while (cluster_take_dirty(controller->cluster, &key))
 		if (writes(controller))
 			work_add(controller->quota_work, key);
@@ -81,6 +87,16 @@ static int reconcile_tenant(void *context, uint32_t key, struct work_set *set, s
 {
 	struct controller *controller = context;
 	int r = tenant_reconcile(&controller->tenant, key, set, err);
+
+	take_dirty(controller);
+	return r;
+}
+
+/* What it tells of the tenant makes that dirty. */
+static int reconcile_evictions(void *context, uint32_t key, struct work_set *set, struct error *err)
+{
+	struct controller *controller = context;
+	int r = eviction_reconcile(&controller->eviction, key, set, err);
 
 	take_dirty(controller);
 	return r;
@@ -113,6 +129,15 @@ static void tenant_was_written(void *context, uint32_t key, const struct work_wr
 	tenant_written(&controller->tenant, key, write, answer, err);
 }
 
+static void eviction_was_written(void *context, uint32_t key, const struct work_write *write,
+				 const struct kube_answer *answer, const struct error *err)
+{
+	struct controller *controller = context;
+
+	eviction_written(&controller->eviction, key, write, answer, err);
+	take_dirty(controller);
+}
+
 static void describe_quota(void *context, uint32_t key, struct buf *text)
 {
 	struct controller *controller = context;
@@ -137,6 +162,7 @@ static void may_begin(struct controller *controller)
 		 "caches are complete and the ledger is counted: writing begins");
 	work_start(controller->quota_work);
 	work_start(controller->tenant_work);
+	work_start(controller->eviction_work);
 	cluster_forget_grants(controller->cluster);
 	tenant_reconciler_forget(&controller->tenant);
 	cluster_mark_all_dirty(controller->cluster);
@@ -208,6 +234,7 @@ static void on_lost(void *context)
 	work_stop(controller->quota_work);
 	work_stop(controller->tenant_work);
 	objectives_stop(controller->objectives);
+	work_stop(controller->eviction_work);
 	recorder_reset(controller->recorder);
 	if (controller->label)
 		leader_label_lost(controller->label);
@@ -327,6 +354,30 @@ static void new_tenant_work(struct controller *controller)
 					     });
 }
 
+static void new_eviction_work(struct controller *controller)
+{
+	struct eviction_reconciler *eviction = &controller->eviction;
+
+	eviction_reconciler_init(eviction, controller->options.metrics);
+	eviction->cluster = controller->cluster;
+	eviction->caches = controller->caches;
+	eviction->recorder = controller->recorder;
+	eviction->loop = controller->loop;
+	eviction->log = controller->options.log;
+	eviction->weights = &controller->options.config->weights;
+	controller->eviction_work =
+		work_new(controller->client, &(struct work_options){
+						     .name = "eviction",
+						     .reconcile = reconcile_evictions,
+						     .written = eviction_was_written,
+						     .describe = describe_tenant,
+						     .context = controller,
+						     .log = controller->options.log,
+						     .metrics = controller->options.metrics,
+						     .seed = random_u64(&controller->seeds),
+					     });
+}
+
 static void start_nodes(struct controller *controller)
 {
 	struct nodes *nodes = &controller->nodes;
@@ -402,6 +453,7 @@ int controller_new(struct kube_client *client, const struct controller_options *
 						     options->pod_name, options->log);
 	new_quota_work(controller);
 	new_tenant_work(controller);
+	new_eviction_work(controller);
 	start_nodes(controller);
 	if (new_objectives(controller, err) < 0)
 		return -1;
@@ -422,8 +474,10 @@ void controller_free(struct controller *controller)
 	elector_free(controller->elector);
 	work_free(controller->quota_work);
 	work_free(controller->tenant_work);
+	work_free(controller->eviction_work);
 	quota_reconciler_clear(&controller->quota);
 	tenant_reconciler_clear(&controller->tenant);
+	eviction_reconciler_clear(&controller->eviction);
 	leader_label_free(controller->label);
 	nodes_clear(&controller->nodes);
 	recorder_free(controller->recorder);
@@ -466,6 +520,7 @@ void controller_stop(struct controller *controller, loop_fn stopped, void *conte
 	work_stop(controller->quota_work);
 	work_stop(controller->tenant_work);
 	objectives_stop(controller->objectives);
+	work_stop(controller->eviction_work);
 	if (controller->label && controller->leads)
 		leader_label_retire(controller->label, release, controller);
 	else

@@ -223,6 +223,8 @@ static bool topology_mismatched(struct planning *p, struct condition *c)
 			      required->apart, required->pods);
 	condition_say_more(c, ", %.*s/%.*s among them.", STR_ARGS(p->view->mismatch_namespace),
 			   STR_ARGS(p->view->mismatch_pod));
+	if (!str_empty(p->view->unmoved))
+		condition_say_more(c, " %.*s", STR_ARGS(p->view->unmoved));
 	return true;
 }
 

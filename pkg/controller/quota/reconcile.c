@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "cluster/holders.h"
+#include "controller/evict_write.h"
 #include "controller/quota/turn.h"
 #include "controller/writes.h"
 
@@ -13,13 +14,8 @@
 
 void quota_reconciler_init(struct quota_reconciler *reconciler, struct metrics *metrics)
 {
-	static const char *const labels[] = {"namespace", "reason", "result", NULL};
-
 	arena_init(&reconciler->arena, LIMIT_DECODE_ARENA);
-	if (metrics)
-		reconciler->evictions =
-			metrics_counter(metrics, "gpuqos_evictions_total",
-					"Evictions asked for, and what came of it.", labels);
+	reconciler->evictions = evict_metric(metrics);
 }
 
 void quota_reconciler_clear(struct quota_reconciler *reconciler)
@@ -217,10 +213,8 @@ void quota_written(void *context, uint32_t namespace, const struct work_write *w
 	int64_t now_us = loop_now(reconciler->loop);
 	uint64_t version = 0;
 
-	if (write->subresource && write->type == &api_pods) {
-		quota_eviction_written(reconciler, write, answer, err);
+	if (evict_written(reconciler->cluster, reconciler->evictions, now_us, write, answer, err))
 		return;
-	}
 	if (write->type == &api_gpu_memory_quotas)
 		*moments_of(&reconciler->status_written, namespace) = now_us;
 	if (!err)

@@ -11,7 +11,7 @@
  * How the reconcile of a namespace is made:
  *   reconcile.c  gather, decide, in which order what is written
  *   objects.c    the bodies: ResourceQuota, LimitRange, labels, status
- *   evict.c      an eviction, its receipt, and what came of it
+ *   evict.c      an eviction and its receipt
  */
 struct quota_turn {
 	struct quota_reconciler *reconciler;
@@ -40,12 +40,10 @@ int quota_write_status(struct quota_turn *turn, const struct quota_identity *ide
 		       const struct quota_status *before, const struct quota_plan *plan,
 		       struct error *err);
 
-/* The receipt, an Event on the quota, comes first: without it nothing is evicted. */
+/* The receipt, an Event on the quota, comes first: without it nothing is evicted. Nor is it while
+ * as many evictions are under way as may be (plan/limits.h). */
 int quota_write_eviction(struct quota_turn *turn, const struct quota_identity *identity,
 			 const struct quota_spec *spec, const struct quota_plan *plan,
 			 struct error *err);
-/* An eviction was answered, or was not. */
-void quota_eviction_written(struct quota_reconciler *reconciler, const struct work_write *write,
-			    const struct kube_answer *answer, const struct error *err);
 
 #endif

@@ -222,6 +222,7 @@ static int decide_plan(struct turn *turn, struct error *err)
 		.unseen = turn->feedback.unseen,
 		.offender_namespace = turn->feedback.offender_namespace,
 		.offender = turn->feedback.offender,
+		.unmoved = lookup->unmoved,
 		.now_real_us = clock_real(loop_clock(turn->reconciler->loop)),
 	};
 

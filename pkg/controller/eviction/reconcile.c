@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gather, settle, decide, write. */
+#include "controller/eviction/reconcile.h"
+
+#include "api/body.h"
+#include "base/checked.h"
+#include "base/mem.h"
+#include "cluster/holders.h"
+#include "cluster/read.h"
+#include "cluster/reserve.h"
+#include "cluster/tenants.h"
+#include "controller/evict_write.h"
+#include "controller/eviction/turn.h"
+#include "controller/writes.h"
+
+void eviction_reconciler_init(struct eviction_reconciler *reconciler, struct metrics *metrics)
+{
+	static const char *const labels[] = {"tenant", "cause", "outcome", NULL};
+
+	arena_init(&reconciler->arena, LIMIT_DECODE_ARENA);
+	reconciler->memory = mem_alloc(sizeof(*reconciler->memory));
+	reconciler->evictions = evict_metric(metrics);
+	if (metrics)
+		reconciler->receipts = metrics_counter(
+			metrics, "gpuqos_eviction_receipts_total",
+			"Receipts in status.evictions that came to this outcome.", labels);
+}
+
+void eviction_reconciler_clear(struct eviction_reconciler *reconciler)
+{
+	arena_clear(&reconciler->arena);
+	mem_free(reconciler->memory);
+	*reconciler = (struct eviction_reconciler){0};
+}
+
+void eviction_look_again(struct eviction_turn *turn, int64_t real_us)
+{
+	int64_t in_us;
+
+	if (real_us == TIME_NEVER)
+		return;
+	in_us = MAX(real_us - turn->now_real_us, 0);
+	turn->set->look_again_us =
+		MIN(turn->set->look_again_us, saturating_add(turn->now_us, in_us));
+}
+
+struct str eviction_text_kept(struct eviction_turn *turn, struct str text)
+{
+	const char *kept = arena_strndup(&turn->reconciler->arena, text.data, text.len);
+
+	return kept ? (struct str){kept, text.len} : STR_NONE;
+}
+
+/* --- telling */
+
+static struct body_reference tenant_reference(const struct eviction_turn *turn)
+{
+	return (struct body_reference){STR(API_GROUP_VERSION), str_from(api_tenants.kind), STR_NONE,
+				       turn->facts.name, turn->facts.uid};
+}
+
+static void record(struct eviction_turn *turn, struct body_reference object,
+		   const struct receipt *receipt, struct str note)
+{
+	bool good = receipt->outcome == RECEIPT_HELPED || receipt->outcome == RECEIPT_PLANNED ||
+		    receipt->outcome == RECEIPT_MOOT;
+
+	recorder_event(turn->reconciler->recorder,
+		       &(struct recorder_event){object, good ? "Normal" : "Warning",
+						receipt->outcome == RECEIPT_ISSUED
+							? EVICT_REASON
+							: receipt_outcome_text(receipt->outcome),
+						EVICT_ACTION, note});
+}
+
+void eviction_tell(struct eviction_turn *turn, const struct receipt *receipt, struct str note)
+{
+	const struct receipt_pod *pod = &receipt->beneficiary;
+	char tenant[LIMIT_NAME + 1] = "";
+
+	memcpy(tenant, turn->facts.name.data, MIN(turn->facts.name.len, (size_t)LIMIT_NAME));
+	record(turn, tenant_reference(turn), receipt, note);
+	if (receipt->outcome == RECEIPT_ISSUED || receipt->outcome == RECEIPT_PLANNED)
+		record(turn,
+		       (struct body_reference){STR("v1"), str_from(api_pods.kind), pod->namespace,
+					       pod->name, pod->uid},
+		       receipt, note);
+	log_info(turn->reconciler->log, "eviction", LOG_STR("tenant", turn->facts.name),
+		 LOG_STR("receipt", receipt->id),
+		 LOG_CSTR("cause", receipt_cause_text(receipt->cause)),
+		 LOG_CSTR("outcome", receipt_outcome_text(receipt->outcome)),
+		 LOG_STR("namespace", pod->namespace), LOG_STR("pod", pod->name),
+		 LOG_STR("node", receipt->node), LOG_STR("note", note));
+	metric_add(turn->reconciler->receipts,
+		   (const char *const[]){tenant, receipt_cause_text(receipt->cause),
+					 receipt_outcome_text(receipt->outcome)},
+		   1);
+}
+
+/* --- gather */
+
+static bool gather_own(struct eviction_turn *turn)
+{
+	struct arena *arena = &turn->reconciler->arena;
+	size_t n = turn->facts.status.n_receipts;
+
+	turn->receipts = arena_alloc(arena, (n + 1) * sizeof(*turn->receipts));
+	if (!turn->receipts)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		turn->receipts[i] = turn->facts.status.receipts[i];
+	turn->n_receipts = n;
+	return true;
+}
+
+static bool add_others(struct eviction_turn *turn, uint32_t tenant, struct receipt **list,
+		       size_t *capacity)
+{
+	struct arena *arena = &turn->reconciler->arena;
+	const struct receipt *receipts;
+	size_t n, had = turn->limits.n_others;
+
+	if (!cluster_tenant_receipts(turn->reconciler->cluster, tenant, arena, &receipts, &n))
+		return false;
+	if (had + n > *capacity) {
+		struct receipt *grown;
+
+		*capacity = 2 * (had + n);
+		grown = arena_alloc(arena, *capacity * sizeof(*grown));
+		if (!grown)
+			return false;
+		for (size_t i = 0; i < had; i++)
+			grown[i] = (*list)[i];
+		*list = grown;
+	}
+	for (size_t i = 0; i < n; i++)
+		(*list)[had + i] = receipts[i];
+	turn->limits.n_others = had + n;
+	return true;
+}
+
+static bool gather_others(struct eviction_turn *turn)
+{
+	const struct cluster *cluster = turn->reconciler->cluster;
+	struct receipt *list = NULL;
+	size_t capacity = 0;
+
+	for (uint32_t other = cluster_tenant_next(cluster, 0); other != TABLE_NONE;
+	     other = cluster_tenant_next(cluster, other + 1))
+		if (other != turn->tenant && !add_others(turn, other, &list, &capacity))
+			return false;
+	turn->limits.others = list;
+	return true;
+}
+
+static void count_nodes(struct eviction_turn *turn)
+{
+	const struct cluster *cluster = turn->reconciler->cluster;
+
+	for (uint32_t node = cluster_node_next(cluster, 0); node != TABLE_NONE;
+	     node = cluster_node_next(cluster, node + 1)) {
+		if (!cluster_node_exists(cluster, node) || !cluster_node_offers(cluster, node))
+			continue;
+		turn->limits.nodes++;
+		turn->limits.nodes_not_ready += cluster_node_not_ready(cluster, node);
+	}
+}
+
+static bool gather(struct eviction_turn *turn)
+{
+	struct eviction_reconciler *reconciler = turn->reconciler;
+
+	arena_reset(&reconciler->arena);
+	cluster_refresh_tenant(reconciler->cluster, turn->tenant);
+	if (!cluster_tenant_facts(reconciler->cluster, turn->tenant, &reconciler->arena,
+				  &turn->facts) ||
+	    !gather_own(turn) || !gather_others(turn))
+		return false;
+	count_nodes(turn);
+	turn->limits.now_real_us = turn->now_real_us;
+	turn->limits.shrinking = cluster_evictions_issued(reconciler->cluster, turn->now_us);
+	return true;
+}
+
+/* --- write */
+
+static bool is_kept(const struct eviction_turn *turn, size_t i)
+{
+	const struct receipt *receipt = &turn->receipts[i];
+	int64_t last_us = MAX(receipt->at_us, receipt->settled_us);
+
+	return receipt->outcome == RECEIPT_ISSUED || i + RECEIPTS_KEPT >= turn->n_receipts ||
+	       saturating_add(last_us, RECEIPT_LOOKS_BACK_US) > turn->now_real_us;
+}
+
+static void prune(struct eviction_turn *turn)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < turn->n_receipts; i++)
+		if (is_kept(turn, i))
+			turn->receipts[kept++] = turn->receipts[i];
+	turn->n_receipts = kept;
+}
+
+/* Where it is refused nothing of its set is sent behind it, and the room is let go. */
+static int write_receipts(struct eviction_turn *turn, struct error *err)
+{
+	struct work_write *write;
+	struct buf body;
+
+	prune(turn);
+	write = work_set_add(turn->set, KUBE_APPLY, &api_tenants, STR_NONE, turn->facts.name);
+	write->subresource = "status";
+	write->required = true;
+	write->field_manager = API_EVICTIONS_MANAGER;
+	work_write_set_uid(write, turn->reserved);
+	buf_init(&body, LIMIT_JSON_OUTPUT);
+	api_body_tenant_evictions(&body, turn->facts.name, turn->facts.uid, turn->receipts,
+				  turn->n_receipts);
+	return write_give_body(write, &body, err);
+}
+
+static int write_new(struct eviction_turn *turn, struct error *err)
+{
+	if (write_receipts(turn, err) < 0)
+		return -1;
+	if (str_empty(turn->reserved))
+		return 0;
+	return eviction_ask(turn, &turn->receipts[turn->n_receipts - 1], true, err);
+}
+
+/* --- the turn */
+
+static bool is_unseen(struct eviction_turn *turn)
+{
+	struct str name = cluster_tenant_name(turn->reconciler->cluster, turn->tenant);
+
+	if (!caches_pending(turn->reconciler->caches, &api_tenants,
+			    (struct api_identity){STR_NONE, name}, turn->now_us))
+		return false;
+	eviction_look_again(turn, turn->now_real_us + WRITE_WATCH_LAG_US);
+	return true;
+}
+
+static int decide(struct eviction_turn *turn, struct error *err)
+{
+	size_t before = turn->n_receipts;
+
+	if (eviction_settle(turn, err) < 0)
+		return -1;
+	turn->limits.own = turn->receipts;
+	turn->limits.n_own = turn->n_receipts;
+	if (!turn->facts.invalid && !turn->facts.terminating)
+		eviction_move(turn);
+	if (turn->n_receipts > before)
+		return write_new(turn, err);
+	return turn->changed ? write_receipts(turn, err) : 0;
+}
+
+int eviction_reconcile(void *context, uint32_t tenant, struct work_set *set, struct error *err)
+{
+	struct eviction_reconciler *reconciler = context;
+	struct eviction_turn turn = {
+		.reconciler = reconciler,
+		.tenant = tenant,
+		.set = set,
+		.now_us = loop_now(reconciler->loop),
+		.now_real_us = clock_real(loop_clock(reconciler->loop)),
+	};
+	int64_t next_us;
+
+	cluster_expire_holds(reconciler->cluster, turn.now_real_us, &next_us);
+	if (!cluster_tenant_has(reconciler->cluster, tenant) || is_unseen(&turn) || !gather(&turn))
+		return 0;
+	if (decide(&turn, err) == 0)
+		return 0;
+	return error_wrap(err, "evictions of tenant %.*s", STR_ARGS(turn.facts.name));
+}
+
+/* Whether it is known that no receipt came of the write. */
+static bool is_not_written(const struct error *err)
+{
+	return err && err->http_status && err->kind != ERROR_TIMEOUT;
+}
+
+void eviction_written(void *context, uint32_t tenant, const struct work_write *write,
+		      const struct kube_answer *answer, const struct error *err)
+{
+	struct eviction_reconciler *reconciler = context;
+	int64_t now_us = loop_now(reconciler->loop);
+
+	if (evict_written(reconciler->cluster, reconciler->evictions, now_us, write, answer, err))
+		cluster_mark_tenant_dirty(reconciler->cluster, tenant);
+	else if (write->type == &api_tenants && is_not_written(err) && write->uid[0])
+		cluster_release_hold(reconciler->cluster, str_from(write->name),
+				     str_from(write->uid));
+	else if (!err && write->type == &api_tenants)
+		write_expect(reconciler->caches, write, answer, &reconciler->arena, now_us);
+}
