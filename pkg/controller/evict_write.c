@@ -50,16 +50,15 @@ static const struct {
 	{ERROR_THROTTLED, EVICTION_THROTTLED, "throttled"},
 };
 
-bool evict_written(struct cluster *cluster, struct metric_family *metric, int64_t now_us,
-		   const struct work_write *write, const struct kube_answer *answer,
-		   const struct error *err)
+bool evict_written(const struct evict_books *books, const struct work_write *write,
+		   const struct kube_answer *answer, const struct error *err)
 {
 	struct eviction eviction = {
 		.namespace = str_from(write->namespace),
 		.name = str_from(write->name),
 		.uid = str_from(write->uid),
 		.outcome = err ? EVICTION_FAILED : EVICTION_ISSUED,
-		.now_us = now_us,
+		.now_us = books->now_us,
 	};
 	const char *result = err ? "failed" : answer ? "issued" : "gone";
 
@@ -72,7 +71,8 @@ bool evict_written(struct cluster *cluster, struct metric_family *metric, int64_
 			eviction.outcome = outcomes[i].outcome;
 			result = outcomes[i].result;
 		}
-	cluster_note_eviction(cluster, &eviction);
-	metric_add(metric, (const char *const[]){write->namespace, write->reason, result}, 1);
+	cluster_note_eviction(books->cluster, &eviction);
+	metric_add(books->metric, (const char *const[]){write->namespace, write->reason, result},
+		   1);
 	return true;
 }

@@ -23,9 +23,15 @@ struct evict_ask {
 /* Adds the eviction. That it fails holds up nothing: evict_written() judges. */
 int evict_write(struct work_set *set, const struct evict_ask *ask, struct error *err);
 
-/* True where the write was an eviction: it was answered, or was not. The cluster is told. */
-bool evict_written(struct cluster *cluster, struct metric_family *metric, int64_t now_us,
-		   const struct work_write *write, const struct kube_answer *answer,
-		   const struct error *err);
+/* Where it is kept what came of evictions; borrowed. */
+struct evict_books {
+	struct cluster *cluster;
+	struct metric_family *metric; /* evict_metric() */
+	int64_t now_us;               /* monotonic */
+};
+
+/* True where the write was an eviction: it was answered, or was not. */
+bool evict_written(const struct evict_books *books, const struct work_write *write,
+		   const struct kube_answer *answer, const struct error *err);
 
 #endif

@@ -31,7 +31,7 @@
 	X(MIRROR, "it is a static pod")                                                    \
 	X(FINAL, "its Job would fail for good")                                            \
 	X(GANG, "it is of a gang, and these are not moved one by one")                     \
-	X(MOVED, "it was moved within the last hour")                                      \
+	X(MOVED, "its last move, made or planned, is not an hour ago")                     \
 	X(YOUNG, "it has not run for its minimum time")                                    \
 	X(BACKED_OFF, "its workload lost a pod not long ago")                              \
 	X(BUDGET, "a PodDisruptionBudget allows no disruption")                            \

@@ -29,6 +29,8 @@ void eviction_reconciler_init(struct eviction_reconciler *reconciler, struct met
 void eviction_reconciler_clear(struct eviction_reconciler *reconciler)
 {
 	arena_clear(&reconciler->arena);
+	if (reconciler->memory)
+		place_memory_clear(reconciler->memory);
 	mem_free(reconciler->memory);
 	*reconciler = (struct eviction_reconciler){0};
 }
@@ -290,7 +292,8 @@ void eviction_written(void *context, uint32_t tenant, const struct work_write *w
 	struct eviction_reconciler *reconciler = context;
 	int64_t now_us = loop_now(reconciler->loop);
 
-	if (evict_written(reconciler->cluster, reconciler->evictions, now_us, write, answer, err))
+	if (evict_written(&(struct evict_books){reconciler->cluster, reconciler->evictions, now_us},
+			  write, answer, err))
 		cluster_mark_tenant_dirty(reconciler->cluster, tenant);
 	else if (write->type == &api_tenants && is_not_written(err) && write->uid[0])
 		cluster_release_hold(reconciler->cluster, str_from(write->name),

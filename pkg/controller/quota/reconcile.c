@@ -213,7 +213,8 @@ void quota_written(void *context, uint32_t namespace, const struct work_write *w
 	int64_t now_us = loop_now(reconciler->loop);
 	uint64_t version = 0;
 
-	if (evict_written(reconciler->cluster, reconciler->evictions, now_us, write, answer, err))
+	if (evict_written(&(struct evict_books){reconciler->cluster, reconciler->evictions, now_us},
+			  write, answer, err))
 		return;
 	if (write->type == &api_gpu_memory_quotas)
 		*moments_of(&reconciler->status_written, namespace) = now_us;
