@@ -14,8 +14,8 @@
  * It is where a node is known to be better: with the pod itself taken as gone (cluster/reserve.h)
  * the node fits it under its own policy and quota, which Required means is certain. Of several the
  * one of the best score is taken, then of the least name. Nothing else that kube-scheduler asks of
- * a node (CPU, memory, taints, affinity) is looked at: where that keeps the successor away, the
- * receipt ends as Ineffective.
+ * a node (CPU, memory, cordons, taints, labels, affinity) is looked at: where that keeps the
+ * successor away, the receipt ends as Ineffective.
  *
  * A pod is moved at most once an hour, and neither is the one that its workload made in its place:
  * what kubelet does again is not undone again. The pods of a gang are not moved: they would have to
