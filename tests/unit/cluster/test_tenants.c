@@ -79,6 +79,36 @@ static void test_receipts_are_kept_and_their_change_is_news(void **state)
 	arena_clear(&arena);
 }
 
+/* Each is read where it was written. */
+static void test_the_last_fields_of_a_spec_are_kept_as_they_are(void **state)
+{
+	struct tenant_facts facts = with_receipts(NULL, 0, 1), seen = {0};
+	struct cluster *c = *state;
+	struct arena arena;
+
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	facts.spec.topology =
+		(struct topology_spec){TOPOLOGY_REQUIRED, LAYOUT_NVLINK, MISMATCH_MIGRATE};
+	facts.spec.protection = (struct protection_spec){PROTECTION_DRY_RUN, 1, 2, 3, 4, 5};
+	facts.spec.preemptible = (struct preemptible_spec){6, 7, 8};
+	facts.spec.pending_us = 9;
+	assert_int_equal(cluster_apply_tenant(c, &facts, NULL), 0);
+	assert_true(cluster_tenant_facts(c, cluster_tenant_find(c, STR("t")), &arena, &seen));
+	assert_int_equal(seen.spec.topology.on_mismatch, MISMATCH_MIGRATE);
+	assert_int_equal(seen.spec.protection.mode, PROTECTION_DRY_RUN);
+	assert_int_equal(seen.spec.protection.victim_tiers, 1);
+	assert_int_equal(seen.spec.protection.per_minute, 2);
+	assert_int_equal(seen.spec.protection.cooldown_us, 3);
+	assert_int_equal(seen.spec.protection.observation_us, 4);
+	assert_int_equal(seen.spec.protection.min_run_us, 5);
+	assert_int_equal(seen.spec.preemptible.grace_us, 6);
+	assert_int_equal(seen.spec.preemptible.min_run_us, 7);
+	assert_int_equal(seen.spec.preemptible.checkpoint_credit_us, 8);
+	assert_int_equal(seen.spec.pending_us, 9);
+	assert_memory_equal(&seen.spec.feedback, &facts.spec.feedback, sizeof(facts.spec.feedback));
+	arena_clear(&arena);
+}
+
 /* --- whose a namespace is */
 
 static void test_a_selector_takes_what_it_matches(void **state)
@@ -428,6 +458,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(receipts_are_kept_and_their_change_is_news),
+		CASE(the_last_fields_of_a_spec_are_kept_as_they_are),
 		CASE(a_selector_takes_what_it_matches),
 		CASE(the_oldest_has_it_and_the_others_say_so),
 		CASE(a_namespace_has_the_topology_of_its_tenant),
