@@ -117,7 +117,7 @@ static void view_exit(const struct cluster *cluster, const struct pod_record *po
 	victim->grace_us = real_us(exit->grace_s);
 	victim->daemon = exit->daemon;
 	victim->mirror = exit->mirror;
-	victim->final = pod->owner == INTERN_EMPTY || job_is_final(cluster, pod);
+	victim->final = job_is_final(cluster, pod);
 }
 
 static void view_budget(const struct cluster *cluster, const struct pod_record *pod,

@@ -41,9 +41,9 @@ struct cluster_victim {
 	bool running, finished, terminating; /* terminating: or its eviction was issued */
 	bool daemon;                         /* of a DaemonSet */
 	bool mirror;                         /* a static pod's */
-	bool final;     /* nobody makes it anew: it has no owner, or its Job has no retries left
-			   or ends where one pod fails: all of its run is lost */
-	bool borrowing; /* its namespace holds borrowed memory */
+	bool final;          /* its Job has no retries left, or ends where one pod fails: all of its
+				run is lost */
+	bool borrowing;      /* its namespace holds borrowed memory */
 	const char *refused; /* why the API server refused lately to evict it, or NULL */
 };
 

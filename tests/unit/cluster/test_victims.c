@@ -142,7 +142,7 @@ static void test_whose_run_ends_for_good(void **state)
 	struct pod_facts pod = pod_facts();
 
 	apply_pod(c, pod);
-	assert_true(victim_at(c, "p", NOW_US).final); /* nobody makes it anew */
+	assert_false(victim_at(c, "p", NOW_US).final);
 	pod.owner_kind = STR("Job");
 	pod.owner_name = STR("train");
 	apply_pod(c, pod);
