@@ -59,7 +59,10 @@ void cluster_tenant_summary(const struct cluster *cluster, uint32_t tenant,
 		.n_namespaces = record->n_members,
 		.n_elsewhere = record->n_selections,
 		.sums = record->sums,
+		.percent = record->throttle.percent,
 	};
+	if (record->throttle.step == THROTTLE_NONE && record->throttle.percent == 0)
+		ret_summary->percent = AMOUNT_NONE;
 }
 
 void cluster_refresh_tenant(struct cluster *cluster, uint32_t tenant)

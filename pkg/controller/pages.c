@@ -188,6 +188,11 @@ static int64_t tenant_lent(const struct tenant_summary *tenant)
 	return tenant->sums.lent;
 }
 
+static int64_t tenant_percent(const struct tenant_summary *tenant)
+{
+	return tenant->percent;
+}
+
 static const struct tenant_family {
 	const char *name, *help;
 	int64_t (*value)(const struct tenant_summary *tenant);
@@ -197,6 +202,9 @@ static const struct tenant_family {
 	{"gpuqos_tenant_granted_bytes", "Granted to its namespaces' quotas.", tenant_granted},
 	{"gpuqos_tenant_used_bytes", "Charged to its pods that are not finished.", tenant_used},
 	{"gpuqos_tenant_lent_bytes", "Lent between its namespaces at this moment.", tenant_lent},
+	{"gpuqos_tenant_throttle_percent",
+	 "What is left of what its quotas allow for new pods; 100 where nothing is held back.",
+	 tenant_percent},
 };
 
 static void write_tenants(const struct pages_view *view, struct buf *page)

@@ -2,6 +2,8 @@
 #ifndef GPUQOS_MODEL_TENANT_H
 #define GPUQOS_MODEL_TENANT_H
 
+/* size: all that a TenantQoS says and is said of it, in one place. */
+
 #include "base/arena.h"
 #include "model/feedback.h"
 #include "model/labels.h"

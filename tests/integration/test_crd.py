@@ -175,6 +175,12 @@ def labelled(key, value="x"):
                             {"name": "b", "preset": "sglang-queue-time", "percentile": 99, "threshold": "0.5"},
                             {"name": "c", "query": "up", "threshold": 1, "direction": "Above", "for": "5m"}],
              "pendingSeconds": 60, "delegated": ["objectives", "pendingSeconds"]},
+    LEAST | {"isolation": {"pcieBytesPerSecond": "8G", "gpuUtilizationPercent": 1, "memoryOvershootPercent": 1000},
+             "feedback": {"mode": "Throttle", "decrease": 90, "recoverPerMinute": 100, "floorPercent": 1,
+                          "evictOffender": True, "reclaimIdle": False,
+                          "override": {"percent": 0, "until": "2027-01-01T08:00:00Z"}},
+             "delegated": ["isolation", "feedback"]},
+    *[LEAST | {"feedback": {"mode": mode}} for mode in ("Off", "Alert", "Throttle")],
     picks(key="kubernetes.io/metadata.name", operator="In", values=["a", "b", ""]),
     picks(key="team", operator="NotIn", values=["a"]),
     picks(key="team", operator="Exists"),
@@ -274,9 +280,22 @@ OURS = "labels of gpuqos.io/ follow from the selection and cannot select"
      "threshold takes no binary suffix"),
     *[(LEAST | {"objectives": [{"name": "a", "threshold": 1, "query": "up", "for": text}]},
        "spec.objectives[0]", "for must be between 5s and 1h") for text in ("4s", "2h")],
+    *[(LEAST | {"isolation": {"pcieBytesPerSecond": text}}, "spec.isolation.pcieBytesPerSecond", message)
+      for text, message in ((8, "must be at least 1M"), ("fast", "must be a quantity of bytes"))],
+    *[(LEAST | {"isolation": {"gpuUtilizationPercent": number}}, "spec.isolation.gpuUtilizationPercent",
+       "must be from 1 to 100") for number in (0, 101)],
+    *[(LEAST | {"isolation": {"memoryOvershootPercent": number}}, "spec.isolation.memoryOvershootPercent",
+       "must be from 0 to 1000") for number in (-1, 1001)],
+    *[(LEAST | {"feedback": {field: number}}, f"spec.feedback.{field}", message)
+      for field, numbers, message in (("decrease", (4, 91), "must be from 5 to 90"),
+                                      ("recoverPerMinute", (0, 101), "must be from 1 to 100"),
+                                      ("floorPercent", (0, 101), "must be from 1 to 100")) for number in numbers],
+    *[(LEAST | {"feedback": {"override": {"percent": number}}}, "spec.feedback.override.percent",
+       "must be from 0 to 100") for number in (-1, 101)],
+    (LEAST | {"feedback": {"override": {}}}, "spec.feedback.override.percent", "Required value"),
     *[(LEAST | {"delegated": [field]}, "spec.delegated",
-       "only qosClass, priorityClasses, topology, objectives and pendingSeconds can be delegated; "
-       "all other fields stay with the platform admin")
+       "only qosClass, priorityClasses, topology, objectives, pendingSeconds, isolation and feedback can be "
+       "delegated; all other fields stay with the platform admin")
       for field in ("tier", "ceiling", "namespaceSelector", "delegated", "")],
 ])
 def test_refuses_tenants_in_plain_words(cluster, spec, field, message):
@@ -334,31 +353,34 @@ def test_fills_in_defaults_and_shows_columns_of_tenants(cluster):
                                            "qosClass": {"class": "Guaranteed"},
                                            "topology": {"policy": "Preferred"},
                                            "protection": {"mode": "DryRun"},
-                                           "preemptible": {}}, "seen", "").ok()["spec"]
+                                           "preemptible": {}, "isolation": {}, "feedback": {}}, "seen", "").ok()["spec"]
     assert spec == LEAST | {"ceiling": {"gpuMemory": "640Gi"},
                             "qosClass": {"class": "Guaranteed", "action": "Warn"},
                             "topology": {"policy": "Preferred", "scope": "NUMA", "onMismatch": "Alert"},
                             "protection": {"mode": "DryRun", "evictionsPerMinute": 6, "cooldownSeconds": 60,
                                            "observationSeconds": 120, "minVictimRunSeconds": 60},
                             "preemptible": {"gracePeriodSeconds": 30, "minRunSeconds": 60,
-                                            "checkpointCreditSeconds": 3600}}
+                                            "checkpointCreditSeconds": 3600},
+                            "isolation": {"memoryOvershootPercent": 10},
+                            "feedback": {"mode": "Off", "decrease": 30, "recoverPerMinute": 5, "floorPercent": 50}}
     condition = {"status": "True", "reason": "Enforced", "message": "m",
                  "lastTransitionTime": "2026-01-02T03:04:05Z"}
     status = {"granted": "480Gi", "used": "81559Mi", "usedGPUs": 1, "lent": "0", "namespaceCount": 2,
               "namespaces": ["a", "b"], "ceiling": {"gpuMemory": "640Gi"}, "evictionCount": 3,
+              "throttle": {"step": "Release", "percent": 70, "signals": ["PCIeBandwidth"], "futileTries": 1},
               "objectives": [{"name": "ttft", "value": "0.213", "state": "Met", "reason": "WithinThreshold",
                               "since": "2026-01-02T03:04:05Z"}], "objectivesSummary": "1 Met",
               "conditions": [condition | {"type": "Ready"}, condition | {"type": "Accepted"},
                              condition | {"type": "Exceeded", "status": "False"}]}
     cluster.api("PATCH", f"{TENANTS}/seen/status", {"status": status}).ok()
     head, row = cluster.kubectl("get", "tqos", "seen").splitlines()
-    assert head.split() == ["NAME", "TIER", "CEILING", "GRANTED", "USED", "LENT", "NAMESPACES", "EVICTIONS",
+    assert head.split() == ["NAME", "TIER", "CEILING", "GRANTED", "USED", "LENT", "THROTTLE", "NAMESPACES", "EVICTIONS",
                             "OBJECTIVES", "READY", "AGE"]
-    assert row.split()[:-1] == ["seen", "Training", "640Gi", "480Gi", "81559Mi", "0", "2", "3", "1", "Met",
+    assert row.split()[:-1] == ["seen", "Training", "640Gi", "480Gi", "81559Mi", "0", "70", "2", "3", "1", "Met",
                                 "True"]
     head, row = cluster.kubectl("get", "tqos", "seen", "-o", "wide").splitlines()
-    assert head.split()[8:] == ["GPUS", "ACCEPTED", "EXCEEDED", "OBJECTIVES", "READY", "AGE"]
-    assert row.split()[8:-1] == ["1", "True", "False", "1", "Met", "True"]
+    assert head.split()[9:] == ["GPUS", "ACCEPTED", "EXCEEDED", "OBJECTIVES", "READY", "AGE"]
+    assert row.split()[9:-1] == ["1", "True", "False", "1", "Met", "True"]
     assert "seen" in cluster.kubectl("get", "gpuqos")
 
 

@@ -60,7 +60,7 @@ static struct feedback_watch *watch_of(struct tenant_watches *watches, uint32_t 
  * on several cards is as busy as they are on average.
  */
 static struct feedback_pod describe_pod(const struct cluster_user *user,
-					const struct tenant_moment *moment)
+					const struct tenant_seen *seen)
 {
 	const struct cluster_usage *usage = &user->usage;
 	struct feedback_pod pod = {
@@ -78,7 +78,7 @@ static struct feedback_pod describe_pod(const struct cluster_user *user,
 	if (usage->sm_percent >= 0)
 		pod.utilisation = usage->sm_percent / (int64_t)usage->cards;
 	pod.alone = !usage->shared;
-	pod.sample_us = moment->now_real_us - (moment->now_us - usage->sampled_us);
+	pod.sample_us = seen->now_real_us - (seen->now_us - usage->sampled_us);
 	return pod;
 }
 
@@ -93,10 +93,11 @@ static size_t count_pods(const struct cluster *cluster, const struct tenant_look
 	return n;
 }
 
-static int gather_pods(const struct cluster *cluster, const struct tenant_lookup *lookup,
-		       const struct tenant_moment *moment, struct arena *arena,
+static int gather_pods(const struct tenant_seen *seen, struct arena *arena,
 		       struct feedback_facts *facts)
 {
+	const struct cluster *cluster = seen->cluster;
+	const struct tenant_lookup *lookup = seen->lookup;
 	size_t n = 0, most = count_pods(cluster, lookup);
 	struct feedback_pod *pods = arena_alloc(arena, MAX(most, 1) * sizeof(*pods));
 
@@ -109,7 +110,7 @@ static int gather_pods(const struct cluster *cluster, const struct tenant_lookup
 
 			cluster_user(cluster, pod, &user);
 			if (user.holds)
-				pods[n++] = describe_pod(&user, moment);
+				pods[n++] = describe_pod(&user, seen);
 		}
 	facts->pods = pods;
 	facts->n_pods = n;
@@ -151,54 +152,62 @@ static struct throttle throttle_before(const struct tenant_facts *facts)
 	return facts->status.throttle;
 }
 
-static void plan_next_look(const struct tenant_moment *moment, const struct feedback_spec *spec,
+static void plan_next_look(const struct tenant_seen *seen, const struct feedback_spec *spec,
 			   struct tenant_feedback *feedback)
 {
 	const struct throttle *throttle = &feedback->throttle;
-	int64_t wait_us = throttle->until_us - moment->now_real_us;
+	int64_t wait_us = throttle->until_us - seen->now_real_us;
 
 	feedback->look_again_us = TIME_NEVER;
 	if (spec->mode != FEEDBACK_OFF)
-		feedback->look_again_us = moment->now_us + TENANT_LOOK_US;
+		feedback->look_again_us = seen->now_us + TENANT_LOOK_US;
 	if (throttle->until_us > 0)
 		feedback->look_again_us =
-			MIN(feedback->look_again_us, moment->now_us + MAX(wait_us, USEC_PER_SEC));
+			MIN(feedback->look_again_us, seen->now_us + MAX(wait_us, USEC_PER_SEC));
 }
 
-int tenant_feedback_step(struct tenant_watches *watches, const struct cluster *cluster,
-			 uint32_t tenant, const struct tenant_lookup *lookup,
-			 const struct tenant_moment *moment, struct arena *arena,
-			 struct tenant_feedback *ret_feedback, struct error *err)
+static int judge(struct tenant_watches *watches, const struct tenant_seen *seen,
+		 struct arena *arena, struct feedback_verdict *ret_verdict, struct error *err)
 {
-	const struct tenant_facts *tenant_facts = &lookup->facts;
-	const struct tenant_spec *spec = &tenant_facts->spec;
-	struct throttle before = throttle_before(tenant_facts);
+	const struct tenant_facts *tenant = &seen->lookup->facts;
+	struct throttle before = throttle_before(tenant);
+	struct feedback_watch *watch = watch_of(watches, seen->tenant, tenant);
+	struct feedback_facts facts = {
+		.mismatched = mismatched(&seen->lookup->topology),
+		.refusals = AMOUNT_UNKNOWN,
+		.crashes = AMOUNT_UNKNOWN,
+		.throttled = before.percent < THROTTLE_WHOLE,
+	};
+
+	if (gather_pods(seen, arena, &facts) < 0)
+		return error_set(err, ERROR_LIMIT, "more pods than can be looked at");
+	feedback_watch_look(watch, &tenant->spec.isolation, &facts, seen->now_real_us);
+	*ret_verdict = feedback_watch_verdict(watch, before.signals, seen->now_real_us);
+	return 0;
+}
+
+/* What is not in force changes nothing. */
+int tenant_feedback_step(struct tenant_watches *watches, const struct tenant_seen *seen,
+			 struct arena *arena, struct tenant_feedback *ret_feedback,
+			 struct error *err)
+{
+	const struct tenant_facts *tenant = &seen->lookup->facts;
+	const struct feedback_spec *spec = &tenant->spec.feedback;
+	bool in_force = !tenant->terminating && !tenant->invalid;
 	struct feedback_verdict verdict = {.unknown = FEEDBACK_BIT(FEEDBACK_SIGNAL_COUNT) - 1};
-	struct tenant_feedback feedback = {0};
+	struct tenant_feedback feedback = {.throttle = throttle_before(tenant)};
 
-	if (tenant_facts->terminating || tenant_facts->invalid ||
-	    spec->feedback.mode == FEEDBACK_OFF)
-		forget(watch_at(watches, tenant));
-	else {
-		struct feedback_facts facts = {.mismatched = mismatched(&lookup->topology),
-					       .refusals = AMOUNT_UNKNOWN,
-					       .crashes = AMOUNT_UNKNOWN,
-					       .throttled = before.percent < THROTTLE_WHOLE};
-		struct feedback_watch *watch = watch_of(watches, tenant, tenant_facts);
-
-		if (gather_pods(cluster, lookup, moment, arena, &facts) < 0)
-			return error_set(err, ERROR_LIMIT, "more pods than can be looked at");
-		feedback_watch_look(watch, &spec->isolation, &facts, moment->now_real_us);
-		verdict = feedback_watch_verdict(watch, before.signals, moment->now_real_us);
-	}
+	if (!in_force || spec->mode == FEEDBACK_OFF)
+		forget(watch_at(watches, seen->tenant));
+	else if (judge(watches, seen, arena, &verdict, err) < 0)
+		return -1;
 	feedback.unseen = verdict.unknown;
-	feedback.throttle = before;
-	if (!tenant_facts->terminating && !tenant_facts->invalid)
+	if (in_force)
 		feedback.throttle =
-			feedback_step(&before, &spec->feedback, &verdict, moment->now_real_us);
+			feedback_step(&feedback.throttle, spec, &verdict, seen->now_real_us);
 	if (verdict.has_offender)
-		name_offender(cluster, lookup, verdict.offender, &feedback);
-	plan_next_look(moment, &spec->feedback, &feedback);
+		name_offender(seen->cluster, seen->lookup, verdict.offender, &feedback);
+	plan_next_look(seen, spec, &feedback);
 	*ret_feedback = feedback;
 	return 0;
 }

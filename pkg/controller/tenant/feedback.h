@@ -24,7 +24,11 @@ struct tenant_watches {
 
 void tenant_watches_clear(struct tenant_watches *watches);
 
-struct tenant_moment {
+/* Who is looked at. All borrowed. */
+struct tenant_seen {
+	const struct cluster *cluster;
+	uint32_t tenant;
+	const struct tenant_lookup *lookup; /* of the tenant, which exists */
 	int64_t now_us, now_real_us;
 };
 
@@ -36,10 +40,9 @@ struct tenant_feedback {
 	int64_t look_again_us; /* monotonic; TIME_NEVER */
 };
 
-/* @lookup: of the tenant, which exists. -1 with LIMIT when the arena is full. */
-int tenant_feedback_step(struct tenant_watches *watches, const struct cluster *cluster,
-			 uint32_t tenant, const struct tenant_lookup *lookup,
-			 const struct tenant_moment *moment, struct arena *arena,
-			 struct tenant_feedback *ret_feedback, struct error *err);
+/* -1 with LIMIT when the arena is full. */
+int tenant_feedback_step(struct tenant_watches *watches, const struct tenant_seen *seen,
+			 struct arena *arena, struct tenant_feedback *ret_feedback,
+			 struct error *err);
 
 #endif

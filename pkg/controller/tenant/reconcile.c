@@ -240,11 +240,15 @@ static int decide_plan(struct turn *turn, struct error *err)
 static int decide_feedback(struct turn *turn, struct error *err)
 {
 	struct tenant_reconciler *reconciler = turn->reconciler;
-	const struct tenant_moment moment = {turn->now_us,
-					     clock_real(loop_clock(reconciler->loop))};
+	const struct tenant_seen seen = {
+		reconciler->cluster,
+		turn->handle,
+		&turn->lookup,
+		turn->now_us,
+		clock_real(loop_clock(reconciler->loop)),
+	};
 
-	if (tenant_feedback_step(&reconciler->watches, reconciler->cluster, turn->handle,
-				 &turn->lookup, &moment, &reconciler->arena, &turn->feedback,
+	if (tenant_feedback_step(&reconciler->watches, &seen, &reconciler->arena, &turn->feedback,
 				 err) < 0)
 		return -1;
 	look_again(turn, turn->feedback.look_again_us);

@@ -39,6 +39,45 @@ static struct tenant_facts with_receipts(const struct receipt *receipts, size_t 
 	return facts;
 }
 
+/* No two numbers are alike, so that none is read in place of another. */
+static void test_what_a_spec_says_is_read_as_it_was(void **state)
+{
+	struct objective_spec objective = {.name = STR("ttft")};
+	struct tenant_facts facts = with_receipts(NULL, 0, 1);
+	struct tenant_lookup lookup;
+	struct cluster *c = *state;
+	struct arena arena;
+	uint32_t tenant;
+
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	facts.spec.protection.cooldown_us = 101;
+	facts.spec.preemptible.checkpoint_credit_us = 102;
+	facts.spec.pending_us = 103;
+	facts.spec.objectives = &objective;
+	facts.spec.n_objectives = 1;
+	facts.spec.isolation = (struct isolation_spec){104, 105, 106};
+	facts.spec.feedback =
+		(struct feedback_spec){FEEDBACK_ALERT, 107, 108, 109, true, false, 110, 111};
+	facts.has_status = true;
+	facts.status.throttle = (struct throttle){THROTTLE_REST, 100, 5, 112, 113, 3};
+	assert_int_equal(cluster_apply_tenant(c, &facts, NULL), 0);
+	assert_true(cluster_take_dirty_tenant(c, &tenant));
+	cluster_refresh_tenant(c, tenant);
+	assert_int_equal(cluster_tenant_view(c, tenant, &arena, &lookup, NULL), 0);
+	assert_int_equal(lookup.facts.spec.protection.cooldown_us, 101);
+	assert_int_equal(lookup.facts.spec.preemptible.checkpoint_credit_us, 102);
+	assert_int_equal(lookup.facts.spec.pending_us, 103);
+	assert_int_equal(lookup.facts.spec.n_objectives, 1);
+	assert_true(str_equal(lookup.facts.spec.objectives[0].name, objective.name));
+	assert_int_equal(lookup.facts.spec.isolation.memory_overshoot, 106);
+	assert_int_equal(lookup.facts.spec.feedback.mode, FEEDBACK_ALERT);
+	assert_int_equal(lookup.facts.spec.feedback.floor, 109);
+	assert_true(lookup.facts.spec.feedback.evict_offender);
+	assert_int_equal(lookup.facts.spec.feedback.override_until_us, 111);
+	assert_true(throttle_equal(&lookup.facts.status.throttle, &facts.status.throttle));
+	arena_clear(&arena);
+}
+
 static void test_receipts_are_kept_and_their_change_is_news(void **state)
 {
 	const struct receipt_pod victim = {.namespace = STR("a"), .name = STR("v"), .lost = 7};
@@ -457,6 +496,7 @@ static void test_there_is_room_for_so_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(what_a_spec_says_is_read_as_it_was),
 		CASE(receipts_are_kept_and_their_change_is_news),
 		CASE(the_last_fields_of_a_spec_are_kept_as_they_are),
 		CASE(a_selector_takes_what_it_matches),
