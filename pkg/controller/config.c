@@ -32,6 +32,12 @@ struct wire_scheduling {
 	struct wire_weights weights;
 };
 
+struct wire_alertmanager {
+	uint64_t present;
+	struct str url;
+	int64_t timeout;
+};
+
 struct wire_config {
 	uint64_t present;
 	struct str api_version, kind;
@@ -40,6 +46,7 @@ struct wire_config {
 	struct wire_scheduling scheduling;
 	struct wire_prometheus prometheus;
 	struct wire_list resources; /* struct wire_resource */
+	struct wire_alertmanager alertmanager;
 };
 
 static const struct field election_fields[] = {
@@ -65,6 +72,13 @@ static const struct field scheduling_fields[] = {
 static const struct schema scheduling_schema =
 	SCHEMA("scheduling", struct wire_scheduling, scheduling_fields);
 
+static const struct field alertmanager_fields[] = {
+	FIELD(struct wire_alertmanager, url, "url", 0, FIELD_STRING),
+	FIELD(struct wire_alertmanager, timeout, "timeoutSeconds", 0, FIELD_INT64),
+};
+static const struct schema alertmanager_schema =
+	SCHEMA("alertmanager", struct wire_alertmanager, alertmanager_fields);
+
 static const struct field config_fields[] = {
 	FIELD(struct wire_config, api_version, "apiVersion", 0, FIELD_STRING),
 	FIELD(struct wire_config, kind, "kind", 0, FIELD_STRING),
@@ -78,6 +92,8 @@ static const struct field config_fields[] = {
 		  &wire_prometheus_schema),
 	FIELD_SUB(struct wire_config, resources, "resources", 0, FIELD_MESSAGES,
 		  &wire_resource_schema),
+	FIELD_SUB(struct wire_config, alertmanager, "alertmanager", 0, FIELD_MESSAGE,
+		  &alertmanager_schema),
 };
 static const struct schema config_schema = SCHEMA(CONFIG_KIND, struct wire_config, config_fields);
 
@@ -92,6 +108,7 @@ void controller_config_init(struct controller_config *config)
 		.usage_interval_us = USEC_PER_SEC,
 		.weights = PLACEMENT_WEIGHTS_DEFAULT,
 		.prometheus = {.interval_us = 15 * USEC_PER_SEC, .timeout_us = 5 * USEC_PER_SEC},
+		.alertmanager_timeout_us = 5 * USEC_PER_SEC,
 	};
 }
 
@@ -166,6 +183,27 @@ static int read_weights(const struct wire_weights *wire, struct placement_weight
 	return read_numbers(all, ARRAY_SIZE(all), err);
 }
 
+static int read_alertmanager(const struct wire_alertmanager *wire, struct controller_config *config,
+			     struct error *err)
+{
+	const struct number timeout = {
+		"alertmanager.timeoutSeconds",    wire,        1, wire->timeout, 1, 60,
+		&config->alertmanager_timeout_us, USEC_PER_SEC};
+
+	if (wire->present == 0)
+		return 0;
+	if (str_empty(wire->url) || wire->url.len >= sizeof(config->alertmanager_url))
+		return error_set(err, ERROR_INVALID,
+				 "alertmanager.url: must have 1 to %zu characters",
+				 sizeof(config->alertmanager_url) - 1);
+	if (!str_starts_with(wire->url, STR("http://")) &&
+	    !str_starts_with(wire->url, STR("https://")))
+		return error_set(err, ERROR_INVALID, "alertmanager.url: no http or https URL");
+	memcpy(config->alertmanager_url, wire->url.data, wire->url.len);
+	config->alertmanager_url[wire->url.len] = '\0';
+	return read_number(&timeout, err);
+}
+
 static int read_wire(const struct wire_config *wire, struct controller_config *config,
 		     struct error *err)
 {
@@ -190,7 +228,8 @@ static int read_wire(const struct wire_config *wire, struct controller_config *c
 	if (wire_has(wire, 2) && read_name(election, config, err) < 0)
 		return -1;
 	if (read_numbers(all, ARRAY_SIZE(all), err) < 0 ||
-	    read_weights(&wire->scheduling.weights, &config->weights, err) < 0)
+	    read_weights(&wire->scheduling.weights, &config->weights, err) < 0 ||
+	    read_alertmanager(&wire->alertmanager, config, err) < 0)
 		return -1;
 	if (wire_has(wire, 6) && config_read_prometheus(&wire->prometheus, &config->memory,
 							&config->prometheus, err) < 0)

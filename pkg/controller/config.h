@@ -33,6 +33,9 @@
  *     timeoutSeconds: 5               # of one query, 1 to 60
  *     bearerTokenFile: /path          # read anew for each query; or username and passwordFile
  *     caFile: /path                   # PEM; left out, the system's
+ *   alertmanager:                     # left out, nobody is alerted; url is required in it
+ *     url: http://alertmanager.monitoring:9093
+ *     timeoutSeconds: 5               # of one post, 1 to 60
  *   resources: []                     # GPUs that no adapter knows: see api/source_table.h
  */
 struct config_prometheus {
@@ -47,6 +50,8 @@ struct controller_config {
 	int64_t recount_period_us, usage_interval_us;
 	struct placement_weights weights;
 	struct config_prometheus prometheus;
+	char alertmanager_url[512]; /* empty: none */
+	int64_t alertmanager_timeout_us;
 	struct source_table resources; /* rows and their texts in `memory` */
 	struct arena memory;
 };

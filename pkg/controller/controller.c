@@ -41,6 +41,7 @@ struct controller {
 	struct quota_reconciler quota;
 	struct tenant_reconciler tenant;
 	struct eviction_reconciler eviction;
+	struct alertmanager *alerts; /* NULL: none is configured */
 	struct nodes nodes;
 	struct objectives *objectives;
 	struct work *quota_work, *tenant_work; /* keys: namespaces, tenants */
@@ -235,6 +236,8 @@ static void on_lost(void *context)
 	work_stop(controller->tenant_work);
 	objectives_stop(controller->objectives);
 	work_stop(controller->eviction_work);
+	if (controller->alerts)
+		alertmanager_forget(controller->alerts);
 	recorder_reset(controller->recorder);
 	if (controller->label)
 		leader_label_lost(controller->label);
@@ -340,6 +343,7 @@ static void new_tenant_work(struct controller *controller)
 	tenant->caches = controller->caches;
 	tenant->recorder = controller->recorder;
 	tenant->loop = controller->loop;
+	tenant->alerts = controller->alerts;
 	tenant->usage_interval_us = controller->options.config->usage_interval_us;
 	controller->tenant_work =
 		work_new(controller->client, &(struct work_options){
@@ -406,6 +410,18 @@ static int new_objectives(struct controller *controller, struct error *err)
 		&controller->objectives, err);
 }
 
+static int new_alerts(struct controller *controller, struct error *err)
+{
+	const struct controller_config *config = controller->options.config;
+
+	if (config->alertmanager_url[0] == '\0')
+		return 0;
+	return alertmanager_new(controller->loop,
+				&(struct alertmanager_options){config->alertmanager_url,
+							       config->alertmanager_timeout_us},
+				&controller->alerts, err);
+}
+
 static int know_resources(struct controller *controller, struct error *err)
 {
 	const struct source_table *table = &controller->options.config->resources;
@@ -430,7 +446,7 @@ int controller_new(struct kube_client *client, const struct controller_options *
 		return -1;
 	hash_key_init(&controller->hash_key);
 	controller->cluster = cluster_new(&controller->hash_key);
-	if (know_resources(controller, err) < 0)
+	if (know_resources(controller, err) < 0 || new_alerts(controller, err) < 0)
 		return -1;
 	controller->caches = caches_new(client, &(struct caches_options){
 							.cluster = controller->cluster,
@@ -478,6 +494,7 @@ void controller_free(struct controller *controller)
 	quota_reconciler_clear(&controller->quota);
 	tenant_reconciler_clear(&controller->tenant);
 	eviction_reconciler_clear(&controller->eviction);
+	alertmanager_free(controller->alerts);
 	leader_label_free(controller->label);
 	nodes_clear(&controller->nodes);
 	recorder_free(controller->recorder);

@@ -1,10 +1,14 @@
 """A tenant that is turned down: by a human, on the real API server, and given everything back."""
 
+import contextlib
+import http.client
 import json
+import subprocess
 
 import pytest
 
 from cluster import NotYet, wait_for
+from controller import free_port
 from gpus import H100, condition, pod
 from tenants import Tenant, hard_of
 from test_tenants import cards, fill, pod_names, wait_hard
@@ -112,3 +116,94 @@ def test_nobody_is_judged_by_what_nothing_tells(tenant, space):
     seen = tenant.wait_condition("Abnormal", "Unknown", "SignalsUnknown")
     assert "nobody is turned down for it" in condition(seen, "Abnormal")["message"]
     assert seen["status"]["throttle"] == {"step": "None", "percent": 100}
+
+
+# --- Alertmanager
+
+class Alertmanager:
+    """A real one, on this machine alone; it may be ended and started again."""
+
+    def __init__(self, directory):
+        self.directory, self.port, self.process = directory, free_port(), None
+        (directory / "config.yaml").write_text("route: {receiver: none}\nreceivers: [{name: none}]\n")
+
+    def start(self):
+        with open(self.directory / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                ["prometheus-alertmanager", f"--config.file={self.directory}/config.yaml",
+                 f"--storage.path={self.directory}/data", f"--web.listen-address=127.0.0.1:{self.port}",
+                 "--cluster.listen-address="], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+        def is_ready():
+            with contextlib.suppress(OSError):
+                return self.get("/-/ready")[0] == 200
+            return False
+        wait_for(is_ready, "Alertmanager is ready")
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+    def get(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def firing(self):
+        """{alertname: alert} of what fires."""
+        status, body = self.get("/api/v2/alerts?active=true")
+        assert status == 200, body
+        return {alert["labels"]["alertname"]: alert for alert in json.loads(body)}
+
+    def wait_firing(self, *names):
+        def reached():
+            got = self.firing()
+            return set(got) == set(names) and (got or True) or NotYet(got)
+        return wait_for(reached, f"of Alertmanager's alerts fire {names}", timeout=90)
+
+
+@pytest.fixture
+def alertmanager(world, tmp_path):
+    """The controller posts to it."""
+    made = Alertmanager(tmp_path)
+    made.start()
+    (tmp_path / "controller.yaml").write_text(json.dumps({
+        "apiVersion": "config.gpuqos.io/v1alpha1", "kind": "ControllerConfig",
+        "alertmanager": {"url": f"http://127.0.0.1:{made.port}/", "timeoutSeconds": 2}}))
+    flags = world.controller.flags
+    world.controller.kill()
+    world.controller.flags = (*flags, f"--config={tmp_path}/controller.yaml")
+    world.controller.start()
+    yield made
+    made.stop()
+    world.controller.kill()
+    world.controller.flags = flags
+    world.controller.start()
+
+
+def test_alerts_reach_a_real_alertmanager_and_are_resolved(alertmanager, tenant, space):
+    assert alertmanager.firing() == {}
+    tenant.patch(feedback={"override": {"percent": 50}})
+    alert = alertmanager.wait_firing("GpuqosTenantThrottled")["GpuqosTenantThrottled"]
+    assert alert["labels"] == {"alertname": "GpuqosTenantThrottled", "tenant": tenant.name, "severity": "warning"}
+    assert alert["annotations"]["summary"].startswith("feedback.override leaves 50 % of what its quotas allow")
+    # What is changed while it is down is told as it is when it is back.
+    alertmanager.stop()
+    tenant.patch(feedback={"override": {"percent": 40}})
+    wait_hard(space, 4)
+    alertmanager.start()
+    alert = alertmanager.wait_firing("GpuqosTenantThrottled")["GpuqosTenantThrottled"]
+    assert alert["annotations"]["summary"].startswith("feedback.override leaves 40 % of what its quotas allow")
+    tenant.patch(feedback=None)
+    alertmanager.wait_firing()
+
+
+def test_an_alert_ends_with_its_tenant(alertmanager, tenant, space):
+    tenant.patch(feedback={"override": {"percent": 50}})
+    alertmanager.wait_firing("GpuqosTenantThrottled")
+    tenant.remove()
+    alertmanager.wait_firing()

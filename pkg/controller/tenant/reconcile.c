@@ -167,6 +167,34 @@ static int write_status(struct turn *turn, struct error *err)
 	return write_give_body(write, &body, err);
 }
 
+/* --- alerts */
+
+static const struct {
+	enum tenant_condition condition;
+	const char *name;
+} alerts[] = {
+	{TENANT_ABNORMAL, "GpuqosTenantAbnormal"},
+	{TENANT_THROTTLED, "GpuqosTenantThrottled"},
+};
+
+/* As it is now; a TenantQoS that is gone has no conditions, and nothing fires. */
+static void tell_alerts(const struct turn *turn)
+{
+	struct alertmanager *to = turn->reconciler->alerts;
+
+	for (size_t i = 0; to && i < ARRAY_SIZE(alerts); i++) {
+		const struct condition *c = &turn->plan.status.conditions[alerts[i].condition];
+		struct alert alert = {
+			.name = str_from(alerts[i].name),
+			.tenant = cluster_tenant_name(turn->reconciler->cluster, turn->handle),
+			.severity = STR("warning"),
+			.summary = str_from(c->message),
+		};
+
+		alertmanager_tell(to, &alert, c->status == CONDITION_TRUE);
+	}
+}
+
 /* --- the turn */
 
 static struct tenant_some some_of(const struct tenant_example *example)
@@ -283,6 +311,7 @@ static int decide_and_write(struct turn *turn, struct error *err)
 	    decide_plan(turn, err) < 0 || write_bindings(turn, err) < 0 ||
 	    write_status(turn, err) < 0)
 		return -1;
+	tell_alerts(turn);
 	cluster_grant(turn->reconciler->cluster, turn->handle,
 		      &(struct tenant_decision){turn->lookup.namespaces, turn->grants,
 						turn->lookup.view.n_members, &turn->sums,
@@ -307,6 +336,7 @@ int tenant_reconcile(void *context, uint32_t tenant, struct work_set *set, struc
 		return error_wrap(err, "tenant %.*s", STR_ARGS(name));
 	if (!turn.lookup.exists) {
 		remove_bindings(&turn);
+		tell_alerts(&turn);
 		return 0;
 	}
 	return decide_and_write(&turn, err) < 0 ? error_wrap(err, "tenant %.*s", STR_ARGS(name))

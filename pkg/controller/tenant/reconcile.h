@@ -7,6 +7,7 @@
 #include "controller/caches.h"
 #include "controller/moments.h"
 #include "controller/tenant/feedback.h"
+#include "prom/alertmanager.h"
 #include "runtime/recorder.h"
 #include "runtime/work.h"
 
@@ -29,6 +30,7 @@ struct tenant_reconciler {
 	int64_t usage_interval_us;
 	struct moments decided, status_written; /* by tenant handle */
 	struct tenant_watches watches;
+	struct alertmanager *alerts; /* borrowed; NULL: nobody is alerted */
 	struct arena arena;
 };
 
