@@ -65,11 +65,12 @@
 #define LIMIT_EXEC_US          (60LL * 1000 * 1000) /* an exec plugin is ended after this */
 
 /* Prometheus */
-#define LIMIT_PROM_BODY (5 * 1024 * 1024) /* one answer; the rest is not read, and it is refused \
-					   */
-#define LIMIT_PROM_SERIES 20000           /* of one answer */
-#define LIMIT_QUESTIONS   4096            /* that are asked in one interval */
-#define LIMIT_PROM_QUERY  (1024 * 1024)   /* bytes of one query */
+#define LIMIT_PROM_BODY                                                                        \
+	(5 * 1024 * 1024)               /* one answer; the rest is not read, and it is refused \
+					 */
+#define LIMIT_PROM_SERIES 20000         /* of one answer */
+#define LIMIT_QUESTIONS   4096          /* that are asked in one interval */
+#define LIMIT_PROM_QUERY  (1024 * 1024) /* bytes of one query */
 
 /* What the cache keeps */
 #define LIMIT_NAME                  253 /* a DNS subdomain, the longest Kubernetes name */

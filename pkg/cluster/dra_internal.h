@@ -65,7 +65,8 @@ void claim_remove(struct cluster *cluster, uint32_t claim);
  */
 uint32_t claim_of_pod(const struct cluster *cluster, uint32_t namespace, uint32_t claim_name);
 
-/* claim_part.c: devices of it that are GPUs: those it has, or before that the most that it may get; 0: none. */
+/* claim_part.c: devices of it that are GPUs: those it has, or before that the most that it may get;
+ * 0: none. */
 uint32_t claim_gpus(const struct cluster *cluster, uint32_t claim);
 
 /* --- podclaims.c */

@@ -31,14 +31,22 @@ static const char pod[] =
 	"\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"nvidia.com/gpu\":\"1\"},"
 	"\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}";
 
-static const char *const watches[] = {
-	"WATCH pods",           QUOTA_WATCH,
-	"WATCH nodes",          "WATCH namespaces",
-	"WATCH resourcequotas", "WATCH limitranges",
-	"WATCH tenantqos",      "WATCH validatingadmissionpolicybindings",
-	"WATCH resourceclaims", "WATCH resourceslices",
-	"WATCH deviceclasses",  "WATCH leases",
-	"WATCH gpunodes"};
+/* In the order in which they are begun: pods are read when the budgets are known. */
+static const char *const watches[] = {"WATCH poddisruptionbudgets",
+				      "WATCH jobs",
+				      "WATCH pods",
+				      QUOTA_WATCH,
+				      "WATCH nodes",
+				      "WATCH namespaces",
+				      "WATCH resourcequotas",
+				      "WATCH limitranges",
+				      "WATCH tenantqos",
+				      "WATCH validatingadmissionpolicybindings",
+				      "WATCH resourceclaims",
+				      "WATCH resourceslices",
+				      "WATCH deviceclasses",
+				      "WATCH leases",
+				      "WATCH gpunodes"};
 
 struct world {
 	struct fake_kube_world kube;

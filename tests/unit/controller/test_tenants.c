@@ -16,14 +16,13 @@
 #define CARD "79Gi"
 #define UID  "00000000-0000-4000-8000-00000000000" /* of a pod, but for its last digit */
 
+/* But the budgets, which setup completes. */
 static const char *const watches[] = {
-	"WATCH pods",           "WATCH gpumemoryquotas",
-	"WATCH nodes",          "WATCH namespaces",
-	"WATCH resourcequotas", "WATCH limitranges",
-	"WATCH tenantqos",      "WATCH validatingadmissionpolicybindings",
-	"WATCH resourceclaims", "WATCH resourceslices",
-	"WATCH deviceclasses",  "WATCH leases",
-	"WATCH gpunodes"};
+	"WATCH jobs",           "WATCH pods",           "WATCH gpumemoryquotas",
+	"WATCH nodes",          "WATCH namespaces",     "WATCH resourcequotas",
+	"WATCH limitranges",    "WATCH tenantqos",      "WATCH validatingadmissionpolicybindings",
+	"WATCH resourceclaims", "WATCH resourceslices", "WATCH deviceclasses",
+	"WATCH leases",         "WATCH gpunodes"};
 
 static const char node[] =
 	"{\"metadata\":{\"name\":\"n\",\"uid\":\"n\",\"resourceVersion\":\"10\",\"labels\":{"
@@ -37,6 +36,18 @@ struct world {
 	struct controller *controller;
 };
 
+static void show(struct world *w, const char *watch, const char *type, const char *object)
+{
+	assert_true(fake_kube_event(&w->kube, watch, type, object));
+}
+
+static void end_initial(struct world *w, const char *watch)
+{
+	show(w, watch, "BOOKMARK",
+	     "{\"metadata\":{\"resourceVersion\":\"15\",\"annotations\":{"
+	     "\"k8s.io/initial-events-end\":\"true\"}}}");
+}
+
 static int setup(void **state)
 {
 	struct world *w = mem_alloc(sizeof(*w));
@@ -47,6 +58,7 @@ static int setup(void **state)
 	assert_int_equal(controller_new(w->kube.client, &options, &w->controller, NULL), 0);
 	controller_start(w->controller);
 	fake_kube_settle(w->kube.client);
+	end_initial(w, "WATCH poddisruptionbudgets"); /* then pods are asked for */
 	*state = w;
 	return 0;
 }
@@ -59,18 +71,6 @@ static int teardown(void **state)
 	fake_kube_world_clear(&w->kube);
 	mem_free(w);
 	return 0;
-}
-
-static void show(struct world *w, const char *watch, const char *type, const char *object)
-{
-	assert_true(fake_kube_event(&w->kube, watch, type, object));
-}
-
-static void end_initial(struct world *w, const char *watch)
-{
-	show(w, watch, "BOOKMARK",
-	     "{\"metadata\":{\"resourceVersion\":\"15\",\"annotations\":{"
-	     "\"k8s.io/initial-events-end\":\"true\"}}}");
 }
 
 /* All kinds are complete; @absent is not installed. */

@@ -60,8 +60,7 @@ static int setup(void **state)
 	machine_dgx_h100(&s->loose);
 	s->loose.layout.kubelet = (struct layout_kubelet){LAYOUT_POLICY_NONE, false, true};
 	machine_dgx_h100(&s->strict);
-	s->strict.layout.kubelet =
-		(struct layout_kubelet){LAYOUT_POLICY_SINGLE_NUMA, false, true};
+	s->strict.layout.kubelet = (struct layout_kubelet){LAYOUT_POLICY_SINGLE_NUMA, false, true};
 	assert_int_equal(cluster_apply_namespace(s->cluster, &namespace, NULL), 0);
 	add_node(s, "from", &s->loose.layout, NODE_READY);
 	s->protection = PROTECTION_DEFAULT;
