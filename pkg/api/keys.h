@@ -19,6 +19,8 @@
 
 #define KEY_TOPOLOGY_POLICY "gpuqos.io/topology-policy"
 #define KEY_TOPOLOGY_SCOPE  "gpuqos.io/topology-scope"
+/* What it moves over PCIe, both ways, a quantity */
+#define KEY_PCIE "gpuqos.io/pcie-bytes-per-second"
 
 /* That we write on a pod that is about to be evicted: when, and for which receipt */
 #define KEY_EVICTION_NOTICE "gpuqos.io/eviction-notice"

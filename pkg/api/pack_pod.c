@@ -336,6 +336,17 @@ static void pack_wish(const struct wire_list *annotations, struct pod_alignment 
 			    read_scope(text, &alignment->scope);
 }
 
+/* What is no amount declares nothing. */
+static int64_t declared_pcie(const struct wire_list *annotations)
+{
+	struct str text;
+	int64_t bytes;
+
+	if (!wire_map_get(annotations, STR(KEY_PCIE), &text) || !quantity_parse(text, &bytes))
+		return 0;
+	return MAX(bytes, (int64_t)0);
+}
+
 /* "GPU-7f2c::3" is a replica of GPU-7f2c. */
 static struct str device_of(struct str id)
 {
@@ -376,6 +387,7 @@ static int pack_alignment(const struct pod_pack *pod, const struct wire_pod *wir
 	if (facts->alignment.guaranteed)
 		pack_cpus(pod, &wire->spec, &facts->alignment);
 	pack_wish(&wire->meta.annotations, &facts->alignment);
+	facts->pcie = declared_pcie(&wire->meta.annotations);
 	facts->device_ids = ids;
 	facts->n_device_ids = pack_device_ids(pod, &wire->status.init_containers, ids, 0);
 	facts->n_device_ids =

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "cluster/gpunodes_internal.h"
+#include "cluster/links.h"
 #include "topo/set.h"
 
 uint32_t gpu_node_find(const struct cluster *cluster, struct str name)
@@ -165,13 +166,16 @@ static void update(struct cluster *cluster, uint32_t gpu_node, const struct gpu_
 	struct gpu_node_record *record = gpu_node_at(cluster, gpu_node);
 	struct seen_pods *seen = keep(cluster, facts), *before = record->seen;
 	bool same = holds_the_same(before, seen);
+	uint32_t node = node_find(cluster, facts->name);
 
 	record->seen = seen;
 	record->seen_us = now_us;
 	record->resource_version = facts->resource_version;
 	seen_free(before);
 	if (!same)
-		room_refresh(cluster, node_find(cluster, facts->name));
+		room_refresh(cluster, node);
+	else if (node != TABLE_NONE && links_refresh(cluster, node))
+		room_changed(cluster, node);
 }
 
 int cluster_apply_gpu_node(struct cluster *cluster, const struct gpu_node_facts *facts,
@@ -356,6 +360,32 @@ static const struct seen_use *uses_of(const struct seen_pods *seen, struct uid u
 			high = middle;
 	}
 	return &seen->uses[low];
+}
+
+uint32_t seen_card_of(const struct cluster *cluster, const struct node_record *node, uint64_t id)
+{
+	return card_of(intern_str(cluster->intern, node->addresses), id);
+}
+
+const struct seen_use *seen_uses(const struct cluster *cluster, const struct node_record *node,
+				 size_t *ret_n)
+{
+	const struct seen_pods *seen = seen_on(cluster, node);
+
+	*ret_n = seen ? seen->n_uses : 0;
+	return seen ? seen->uses : NULL;
+}
+
+const struct seen_use *seen_use_of(const struct cluster *cluster, const struct node_record *node,
+				   struct uid uid, uint32_t card)
+{
+	const struct seen_pods *seen = seen_on(cluster, node);
+	const struct seen_use *use = seen ? uses_of(seen, uid) : NULL;
+
+	for (; use && use < seen->uses + seen->n_uses && uid_equal(use->uid, uid); use++)
+		if (seen_card_of(cluster, node, use->card) == card)
+			return use;
+	return NULL;
 }
 
 static int64_t amounts_add(int64_t a, int64_t b)

@@ -48,4 +48,13 @@ void seen_pin(const struct cluster *cluster, struct node_record *node);
 void seen_unpin(const struct cluster *cluster, struct node_record *node,
 		const struct seen_pod *pod);
 
+/* All that is told of what goes on on its cards, and counts now. */
+const struct seen_use *seen_uses(const struct cluster *cluster, const struct node_record *node,
+				 size_t *ret_n);
+/* Of one pod on a card of the layout; NULL: nothing. */
+const struct seen_use *seen_use_of(const struct cluster *cluster, const struct node_record *node,
+				   struct uid uid, uint32_t card);
+/* The card of the layout; LIMIT_LAYOUT_GPUS: none of it. */
+uint32_t seen_card_of(const struct cluster *cluster, const struct node_record *node, uint64_t id);
+
 #endif

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "cluster/internal.h"
+#include "cluster/links.h"
 #include "cluster/placement.h"
 #include "model/layout.h"
 
@@ -192,8 +193,10 @@ void layout_forget(struct cluster *cluster, uint32_t node)
 	intern_unref(cluster->intern, record->cards);
 	intern_unref(cluster->intern, record->addresses);
 	intern_unref(cluster->intern, record->layout_problem);
+	intern_unref(cluster->intern, record->link_speeds);
 	record->layout = TABLE_NONE;
 	record->cards = record->addresses = record->layout_problem = INTERN_EMPTY;
+	record->link_speeds = INTERN_EMPTY;
 	record->published = LAYOUT_IS_ABSENT;
 	record->agent_asked = false;
 }
@@ -210,6 +213,7 @@ void layout_follow(struct cluster *cluster, uint32_t node, const struct node_fac
 {
 	struct node_record *record = node_at(cluster, node);
 	uint32_t layout = TABLE_NONE, cards = INTERN_EMPTY, addresses = INTERN_EMPTY, problem;
+	uint32_t speeds = INTERN_EMPTY;
 	struct str text = facts->layout_problem;
 	bool same;
 
@@ -217,16 +221,19 @@ void layout_follow(struct cluster *cluster, uint32_t node, const struct node_fac
 		layout = layout_ref(cluster, facts->layout);
 		cards = cards_ref(cluster, facts->layout);
 		addresses = addresses_ref(cluster, facts->layout);
+		speeds = link_speeds_ref(cluster, facts->layout);
 	}
 	text.len = MIN(text.len, (size_t)LIMIT_INTERNED_STRING);
 	problem = intern_ref(cluster->intern, text);
-	same = layout == record->layout && cards == record->cards && addresses == record->addresses;
+	same = layout == record->layout && cards == record->cards &&
+	       addresses == record->addresses && speeds == record->link_speeds;
 	if (cards != INTERN_EMPTY && record->cards != INTERN_EMPTY && cards != record->cards)
 		forget_choices(cluster, record);
 	layout_forget(cluster, node);
 	record->layout = layout;
 	record->cards = cards;
 	record->addresses = addresses;
+	record->link_speeds = speeds;
 	record->layout_problem = problem;
 	record->published = (uint8_t)facts->layout_state;
 	record->agent_asked =

@@ -47,6 +47,7 @@ void node_release(struct cluster *cluster, uint32_t node)
 	    node == cluster->taken_node)
 		return;
 	layout_forget(cluster, node);
+	intern_unref(cluster->intern, record->links);
 	name_remove(cluster, CLUSTER_NODES, node);
 	intern_unref(cluster->intern, record->name);
 	table_remove(&cluster->nodes, node);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* size: what placement reads and leaves, in one place. */
 #ifndef GPUQOS_CLUSTER_PLACEMENT_H
 #define GPUQOS_CLUSTER_PLACEMENT_H
 
@@ -57,6 +58,9 @@ bool cluster_pod_finished(const struct cluster *cluster, uint32_t pod);
  * Cards are those of its layout. kubelet says which it gave to whom, once it has; of the others it
  * may give any, also to pods that were bound before, which are then `pending` among them.
  */
+#define CLUSTER_LINK_WHOLE   10
+#define CLUSTER_LINK_UNKNOWN 255
+
 struct cluster_room {
 	const struct topo *topo; /* NULL: state says why nothing is known */
 	uint64_t layout;         /* a number of its own for each shape, never used again */
@@ -66,6 +70,9 @@ struct cluster_room {
 	 * and those that kubelet keeps, wherever that is. Pods without GPUs are not known. */
 	uint32_t pinned[LIMIT_POLICY_NUMAS], pinned_somewhere, reserved_cpus;
 	uint64_t assumed; /* that others of them are assumed to get, as placement chose */
+	/* Of each card a byte: tenths that pods leave of its PCIe link, and of the one that its
+	 * topmost bridge hangs on, or CLUSTER_LINK_UNKNOWN. Borrowed; empty: unknown of all. */
+	struct str links;
 };
 
 /*

@@ -312,6 +312,7 @@ static void describe(struct cluster *cluster, struct pod_record *record,
 	record->devices = devices;
 	record->most = (uint16_t)MIN(pod_most_devices(facts), (uint32_t)UINT16_MAX);
 	record->alignment = facts->alignment;
+	record->pcie_mb = (uint32_t)MIN(facts->pcie / 1000000, (int64_t)UINT32_MAX);
 	if (!same)
 		record->cards = 0;
 	record->uid = uid;
@@ -352,7 +353,7 @@ static bool alignment_equal(const struct pod_alignment *a, const struct pod_alig
 /* What rooms read of a pod beside what the ledger does. Holds a reference to devices. */
 struct presence {
 	struct pod_alignment alignment;
-	uint32_t node, devices;
+	uint32_t node, devices, pcie_mb;
 	uint8_t phase;
 	bool terminating;
 };
@@ -363,6 +364,7 @@ static struct presence presence_of(struct cluster *cluster, const struct pod_rec
 		.alignment = record->alignment,
 		.node = record->node,
 		.devices = intern_ref_handle(cluster->intern, record->devices),
+		.pcie_mb = record->pcie_mb,
 		.phase = record->phase,
 		.terminating = record->terminating,
 	};
@@ -377,7 +379,7 @@ static void update_rooms(struct cluster *cluster, uint32_t pod, const struct pre
 	if (record->node != before->node)
 		room_add(cluster, pod);
 	if (changed || record->devices != before->devices ||
-	    record->terminating != before->terminating ||
+	    record->terminating != before->terminating || record->pcie_mb != before->pcie_mb ||
 	    !alignment_equal(&before->alignment, &record->alignment))
 		room_refresh(cluster, before->node);
 	if (record->phase != before->phase && record->node != TABLE_NONE)

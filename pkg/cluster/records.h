@@ -46,6 +46,7 @@ struct pod_record {
 	uint32_t devices;     /* that kubelet gave it: 8 bytes of hash each, interned */
 	uint32_t assumption;  /* that it is on its node; TABLE_NONE: seen to be, or on none */
 	uint32_t exit;
+	uint32_t pcie_mb; /* that it declares, MB/s; 0: nothing */
 	struct pod_alignment alignment;
 	uint16_t most;                            /* as in struct cluster_ask */
 	uint8_t phase;                            /* enum pod_phase */
@@ -187,6 +188,8 @@ struct node_record {
 	uint32_t addresses;      /* likewise, of each one's PCI address */
 	uint32_t gpu_node;       /* TABLE_NONE: none is seen */
 	uint32_t layout_problem; /* interned */
+	uint32_t link_speeds;    /* of the layout, interned: links.c */
+	uint32_t links;          /* as in struct cluster_room, interned */
 	uint32_t look_next;
 	uint32_t first_hold;                /* TABLE_NONE: no room is held */
 	uint8_t published;                  /* enum layout_state: what the annotation makes of it */

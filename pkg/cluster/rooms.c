@@ -7,6 +7,7 @@
 #include "base/macros.h"
 #include "cluster/dra_internal.h"
 #include "cluster/gpunodes_internal.h"
+#include "cluster/links.h"
 #include "cluster/part.h"
 #include "cluster/placement.h"
 #include "cluster/trial.h"
@@ -123,6 +124,8 @@ void room_add(struct cluster *cluster, uint32_t pod)
 	node = node_at(cluster, record->node);
 	hold(cluster, record->node, record);
 	node->assumed_cards &= ~node->seen_cards;
+	if (links_concern(node, record))
+		links_refresh(cluster, record->node);
 	room_changed(cluster, record->node);
 	mark_node(cluster, record->node);
 }
@@ -146,6 +149,7 @@ void room_refresh(struct cluster *cluster, uint32_t node)
 		if (!pod_finished(pod_at(cluster, pod)))
 			hold(cluster, node, pod_at(cluster, pod));
 	record->assumed_cards &= ~record->seen_cards;
+	links_refresh(cluster, node);
 	room_changed(cluster, node);
 	mark_node(cluster, node);
 }
@@ -213,6 +217,8 @@ static struct cluster_room room_of(const struct cluster *cluster, const struct n
 		return room;
 	room.topo = layout_at(cluster, record->layout)->topo;
 	room.layout = layout_at(cluster, record->layout)->number;
+	if (record->links != INTERN_EMPTY)
+		room.links = intern_str(cluster->intern, record->links);
 	return room;
 }
 

@@ -128,6 +128,8 @@ struct pod_facts {
 	const struct str *claims;
 	size_t n_claims; /* at most LIMIT_CLAIMS_PER_POD */
 	struct pod_alignment alignment;
+	int64_t pcie; /* bytes per second, both ways, that it declares to move over PCIe; 0: it
+			 declares nothing */
 	struct pod_exit exit;
 	/* Ids of the devices that kubelet gave it, as it calls them, without "::<replica>"; none
 	 * where it does not say. */

@@ -106,6 +106,39 @@ static int64_t pcie_of(const struct place_cards_view *view, uint64_t set)
 	return (int64_t)topo_set_count(below & idle) * THOUSAND / (int64_t)topo_set_count(below);
 }
 
+/* The same by what is left of links where that is known. */
+static int64_t links_of(const struct place_cards_view *view, uint64_t set)
+{
+	const struct topo *topo = view->room.topo;
+	uint64_t idle = view->best | set, below = 0;
+	int64_t sum = 0;
+
+	topo_set_for_each(card, set)
+		below |= topo->cards[card].together[LAYOUT_PCIE_SWITCH] |
+			 topo_set_of((uint32_t)card);
+	topo_set_for_each(card, below) {
+		uint8_t left = (uint8_t)view->room.links.data[card];
+
+		if (left == CLUSTER_LINK_UNKNOWN)
+			left = idle & topo_set_of((uint32_t)card) ? CLUSTER_LINK_WHOLE : 0;
+		sum += left;
+	}
+	return sum * THOUSAND / (CLUSTER_LINK_WHOLE * (int64_t)topo_set_count(below));
+}
+
+/* Of which card a pod will have a slice kubelet alone knows. */
+static int64_t links_of_any(const struct place_cards_view *view)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < view->room.links.len; i++) {
+		uint8_t left = (uint8_t)view->room.links.data[i];
+
+		sum += left == CLUSTER_LINK_UNKNOWN ? CLUSTER_LINK_WHOLE / 2 : left;
+	}
+	return sum * THOUSAND / (CLUSTER_LINK_WHOLE * (int64_t)view->room.links.len);
+}
+
 int64_t place_total(const struct placement_weights *weights, const struct place_score *terms)
 {
 	return weights->alignment * terms->alignment + weights->nvlink * terms->nvlink +
@@ -159,6 +192,15 @@ static struct place_score terms_of(const struct place_line *line)
 	};
 }
 
+/* Samples come and go: they are no part of what is remembered of states of cards. */
+static int64_t measured_links(const struct place_cards_view *view,
+			      const struct place_judgment *judgment)
+{
+	if (judgment->cards != 0)
+		return links_of(view, judgment->cards);
+	return view->count == 0 && view->parts > 0 ? links_of_any(view) : judgment->pcie;
+}
+
 static void score_line(struct place *place, uint32_t node, struct place_line *line)
 {
 	const struct place_judgment *judgment = judge(place, node);
@@ -173,6 +215,8 @@ static void score_line(struct place *place, uint32_t node, struct place_line *li
 		line->alignment = judgment->alignment;
 		line->nvlink = judgment->nvlink;
 		line->pcie = judgment->pcie;
+		if (!str_empty(place->look.view.room.links))
+			line->pcie = (int16_t)measured_links(&place->look.view, judgment);
 	}
 	terms = terms_of(line);
 	line->total = (int32_t)place_total(place->tools.weights, &terms);
