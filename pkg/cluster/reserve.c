@@ -200,7 +200,8 @@ void cluster_expire_holds(struct cluster *cluster, int64_t now_real_us, int64_t 
 	     hold = table_next(&cluster->holds, hold + 1)) {
 		const struct hold_record *record = hold_at(cluster, hold);
 
-		if (record->until_us > now_real_us)
+		if (record->until_us > now_real_us &&
+		    !receipt_is_ahead(record->since_us, now_real_us))
 			next_us = MIN(next_us, record->until_us);
 		else if (record->seen)
 			end(cluster, hold);
@@ -237,7 +238,7 @@ static void add_of_receipt(struct cluster *cluster, const struct tenant_facts *f
 		.uid = pod->uid,
 		.owner = successor ? pod->owner : STR_NONE,
 		.since_us = receipt->at_us,
-		.until_us = receipt->held_until_us,
+		.until_us = receipt_held_until(receipt),
 		.objective =
 			receipt->cause == RECEIPT_OBJECTIVE || receipt->cause == RECEIPT_OFFENDER,
 	};

@@ -40,7 +40,8 @@ struct cluster_hold {
 /* False: there are HOLDS_MOST of them, or a text is longer than LIMIT_INTERNED_STRING. */
 bool cluster_reserve(struct cluster *cluster, const struct cluster_hold *hold);
 void cluster_release_hold(struct cluster *cluster, struct str tenant, struct str id);
-/* Ends those whose time is over; after TenantQoS were applied, since receipts tell of old ones too.
+/* Ends those whose time is over, or began further ahead than is believed (model/receipt.h); after
+ * TenantQoS were applied, since receipts tell of old ones too.
  * @ret_next_us: real, when the next one is; TIME_NEVER. */
 void cluster_expire_holds(struct cluster *cluster, int64_t now_real_us, int64_t *ret_next_us);
 uint32_t cluster_holds(const struct cluster *cluster); /* that count, or their beneficiary is there

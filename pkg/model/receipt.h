@@ -2,6 +2,7 @@
 #ifndef GPUQOS_MODEL_RECEIPT_H
 #define GPUQOS_MODEL_RECEIPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -96,6 +97,22 @@ struct receipt {
 #define RECEIPTS_KEPT         10
 #define RECEIPTS_MOST         64
 #define RECEIPT_LOOKS_BACK_US (60LL * 60 * 1000 * 1000)
+
+/*
+ * Receipts are read back, by a clock that may have been set since, and others may have written to
+ * them. So no receipt is open for longer than the longest observation, whatever it says; and one
+ * that was made further ahead than clocks are apart counts for nothing: who waited for its time
+ * would wait for ever.
+ */
+#define RECEIPT_OPEN_MOST_US (60LL * 60 * 1000 * 1000) /* protection_spec.observation_us */
+#define RECEIPT_AHEAD_US     (60LL * 60 * 1000 * 1000)
+
+bool receipt_is_ahead(int64_t at_us, int64_t now_real_us);
+/* held_until_us within these bounds. */
+int64_t receipt_held_until(const struct receipt *receipt);
+/* The same receipt with all its times within them; that it is not ahead is the caller's to see to.
+ */
+struct receipt receipt_bounded(const struct receipt *receipt, int64_t now_real_us);
 
 /* Borrowed, static. */
 const char *receipt_cause_text(enum receipt_cause cause);

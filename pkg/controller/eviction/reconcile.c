@@ -41,7 +41,8 @@ void eviction_look_again(struct eviction_turn *turn, int64_t real_us)
 
 	if (real_us == TIME_NEVER)
 		return;
-	in_us = MAX(real_us - turn->now_real_us, 0);
+	/* what should have come by now is waited for, not asked for without a pause */
+	in_us = real_us > turn->now_real_us ? real_us - turn->now_real_us : USEC_PER_SEC;
 	turn->set->look_again_us =
 		MIN(turn->set->look_again_us, saturating_add(turn->now_us, in_us));
 }
@@ -101,6 +102,22 @@ void eviction_tell(struct eviction_turn *turn, const struct receipt *receipt, st
 
 /* --- gather */
 
+/*
+ * What is believed of receipts. One of its own that is ahead and open is there to be settled, so
+ * that it does not stay for ever.
+ */
+static size_t take(const struct eviction_turn *turn, const struct receipt *from, size_t n, bool own,
+		   struct receipt *to)
+{
+	size_t taken = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!receipt_is_ahead(from[i].at_us, turn->now_real_us) ||
+		    (own && from[i].outcome == RECEIPT_ISSUED))
+			to[taken++] = receipt_bounded(&from[i], turn->now_real_us);
+	return taken;
+}
+
 static bool gather_own(struct eviction_turn *turn)
 {
 	struct arena *arena = &turn->reconciler->arena;
@@ -109,9 +126,7 @@ static bool gather_own(struct eviction_turn *turn)
 	turn->receipts = arena_alloc(arena, (n + 1) * sizeof(*turn->receipts));
 	if (!turn->receipts)
 		return false;
-	for (size_t i = 0; i < n; i++)
-		turn->receipts[i] = turn->facts.status.receipts[i];
-	turn->n_receipts = n;
+	turn->n_receipts = take(turn, turn->facts.status.receipts, n, true, turn->receipts);
 	return true;
 }
 
@@ -135,9 +150,8 @@ static bool add_others(struct eviction_turn *turn, uint32_t tenant, struct recei
 			grown[i] = (*list)[i];
 		*list = grown;
 	}
-	for (size_t i = 0; i < n; i++)
-		(*list)[had + i] = receipts[i];
-	turn->limits.n_others = had + n;
+	if (n > 0)
+		turn->limits.n_others = had + take(turn, receipts, n, false, *list + had);
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #include "cluster/looks.h"
 #include "cluster/read.h"
 #include "cluster/reserve.h"
+#include "cluster/tenants.h"
 #include "cluster/victims.h"
 #include "controller/evict_write.h"
 #include "controller/eviction/turn.h"
@@ -193,6 +194,25 @@ static void judge_successor(struct eviction_turn *turn, struct receipt *receipt)
 	}
 }
 
+/*
+ * Whether its tenant still wants it to be moved: a receipt says what was so when it was written,
+ * and only who may be evicted by what is so now is asked again.
+ */
+static bool may_ask_again(const struct eviction_turn *turn, uint32_t pod,
+			  const struct receipt_pod *moved, const struct cluster_victim *victim)
+{
+	const struct cluster *cluster = turn->reconciler->cluster;
+	struct cluster_held held = cluster_held(cluster, pod);
+	uint32_t namespace = cluster_namespace_find(cluster, moved->namespace);
+
+	return !turn->facts.terminating && !turn->facts.invalid &&
+	       turn->facts.spec.protection.mode != PROTECTION_DRY_RUN && namespace != TABLE_NONE &&
+	       cluster_tenant_of(cluster, namespace) == turn->tenant &&
+	       held.topology.policy == TOPOLOGY_REQUIRED &&
+	       held.topology.on_mismatch == MISMATCH_MIGRATE && !victim->daemon &&
+	       !victim->mirror && !victim->final && victim->gang == TABLE_NONE;
+}
+
 /* It is there still. */
 static int judge_victim(struct eviction_turn *turn, struct receipt *receipt, uint32_t pod,
 			struct error *err)
@@ -211,7 +231,8 @@ static int judge_victim(struct eviction_turn *turn, struct receipt *receipt, uin
 		return 0;
 	}
 	eviction_look_again(turn, receipt->held_until_us);
-	if (victim.terminating || victim.finished || turn->set->n_writes >= AGAIN_MOST)
+	if (victim.terminating || victim.finished || turn->set->n_writes >= AGAIN_MOST ||
+	    !may_ask_again(turn, pod, &receipt->beneficiary, &victim))
 		return 0;
 	return ask_one(turn, receipt, &receipt->beneficiary, false, err);
 }
@@ -247,6 +268,11 @@ int eviction_settle(struct eviction_turn *turn, struct error *err)
 
 		if (receipt->outcome != RECEIPT_ISSUED)
 			continue;
+		if (receipt_is_ahead(receipt->at_us, turn->now_real_us)) {
+			settle(turn, receipt, RECEIPT_INEFFECTIVE,
+			       "Its time is more than an hour ahead of the controller's clock.");
+			continue;
+		}
 		r = receipt->cause == RECEIPT_MISMATCH ? judge_move(turn, receipt, err)
 						       : judge_other(turn, receipt);
 		if (r < 0)

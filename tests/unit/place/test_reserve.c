@@ -317,6 +317,38 @@ static void receipts_tell_of_holds_until_they_are_settled(void **state)
 	assert_int_equal(cluster_holds(s->cluster), 0);
 }
 
+static void no_receipt_holds_room_for_longer_than_an_observation_may_take(void **state)
+{
+	struct scene *s = *state;
+	struct receipt receipt = receipt_of("six", RECEIPT_MISMATCH);
+	int64_t next_us;
+
+	receipt.held_until_us = TIME_NEVER - 1;
+	tell_pod(s, "train", "low", 3, NULL);
+	add_tenant(s, "chat", TIER_INFERENCE, &receipt, 1);
+	cluster_expire_holds(s->cluster, NOW, &next_us);
+	assert_int_equal(next_us, NOW + RECEIPT_OPEN_MOST_US);
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_HELD);
+	cluster_expire_holds(s->cluster, NOW + RECEIPT_OPEN_MOST_US, &next_us);
+	add_tenant(s, "chat", TIER_INFERENCE, &receipt, 1);
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_FITS);
+}
+
+static void a_receipt_of_a_clock_that_was_far_ahead_holds_nothing(void **state)
+{
+	struct scene *s = *state;
+	struct receipt receipt = receipt_of("six", RECEIPT_MISMATCH);
+	int64_t next_us;
+
+	tell_pod(s, "train", "low", 3, NULL);
+	add_tenant(s, "chat", TIER_INFERENCE, &receipt, 1);
+	cluster_expire_holds(s->cluster, NOW - RECEIPT_AHEAD_US, &next_us);
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_HELD);
+	cluster_expire_holds(s->cluster, NOW - RECEIPT_AHEAD_US - 1, &next_us);
+	assert_int_equal(next_us, TIME_NEVER);
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_FITS);
+}
+
 static void a_receipt_that_is_still_open_holds_nothing_twice(void **state)
 {
 	struct scene *s = *state;
@@ -424,6 +456,8 @@ int main(void)
 		TEST(it_ends_when_its_pod_is_bound_there_or_elsewhere),
 		TEST(it_ends_when_its_pod_is_gone),
 		TEST(receipts_tell_of_holds_until_they_are_settled),
+		TEST(no_receipt_holds_room_for_longer_than_an_observation_may_take),
+		TEST(a_receipt_of_a_clock_that_was_far_ahead_holds_nothing),
 		TEST(a_receipt_that_is_still_open_holds_nothing_twice),
 		TEST(what_was_reserved_stays_while_no_status_shows_it),
 		TEST(a_successor_has_what_was_held_for_a_pod_that_moves),
