@@ -101,7 +101,7 @@ static void keep_grants(struct world *w, int t, const struct tenant_lookup *look
 	}
 	cluster_grant(shell->cluster, cluster_tenant_find(shell->cluster, world_tenant_name(t)),
 		      &(struct tenant_decision){lookup->namespaces, grants, lookup->view.n_members,
-						sums});
+						sums, THROTTLE_NOTHING});
 }
 
 void world_tenant_turn(struct world *w, int t)

@@ -477,7 +477,7 @@ static void decide(struct world *w)
 	struct name name = name_of("tenant", t);
 	struct tenant_grant grant = {.granted = below(w, 5) * GIB, .outcome = GRANT_FULL};
 	struct tenant_sums sums = {.granted = grant.granted};
-	struct tenant_decision decision = {&handle, &grant, 1, &sums};
+	struct tenant_decision decision = {&handle, &grant, 1, &sums, THROTTLE_NOTHING};
 
 	tenant = cluster_tenant_find(w->cluster, str_from(name.text));
 	if (handle == UINT32_MAX || tenant == UINT32_MAX)

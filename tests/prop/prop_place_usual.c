@@ -245,7 +245,7 @@ static void check(struct world *w, struct place *place, int p, int n)
 
 static void ask_about(struct world *w, int p)
 {
-	struct place_tools tools = {w->cluster, &w->weights, &w->memory, &w->arena};
+	struct place_tools tools = {w->cluster, &w->weights, &w->memory, &w->arena, NULL};
 	struct name name = name_of("pod", p);
 	struct cluster_ask ask;
 	struct place place;

@@ -130,7 +130,7 @@ static void gather(struct world *w)
 
 static struct tenant_view view_of(const struct world *w, const struct tenant_member *members)
 {
-	return (struct tenant_view){w->ceiling.bytes, w->ceiling.gpus, members, w->n_members};
+	return (struct tenant_view){w->ceiling.bytes, w->ceiling.gpus, members, w->n_members, 0};
 }
 
 /* --- what every decision holds to */

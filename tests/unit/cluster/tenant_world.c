@@ -144,7 +144,7 @@ void tell_grant(struct cluster *c, const char *tenant, const char *namespace,
 {
 	uint32_t handle = handle_of(c, namespace);
 	struct tenant_sums sums = {.granted = grant.granted};
-	struct tenant_decision decision = {&handle, &grant, 1, &sums};
+	struct tenant_decision decision = {&handle, &grant, 1, &sums, THROTTLE_NOTHING};
 
 	cluster_grant(c, cluster_tenant_find(c, str_from(tenant)), &decision);
 }

@@ -243,6 +243,9 @@ static void a_replica_without_the_lease_writes_nothing_and_is_ready(void **state
 	buf_init(&text, 4096);
 	assert_true(controller_ready(w->controller, &text));
 	assert_true(controller_healthy(w->controller, &text));
+	assert_non_null(strstr(text.data, "[+] reconcile quota: 0 waiting\n"));
+	assert_non_null(strstr(text.data, "[+] reconcile tenant: 0 waiting\n"));
+	assert_non_null(strstr(text.data, "[+] reconcile eviction: 0 waiting\n"));
 	buf_clear(&text);
 }
 

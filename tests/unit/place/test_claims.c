@@ -208,7 +208,7 @@ static void refresh(struct scene *s)
 
 static struct place_answer fit(struct scene *s, uint32_t pod)
 {
-	const struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena};
+	const struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena, NULL};
 	struct cluster_ask ask;
 
 	refresh(s);

@@ -89,7 +89,7 @@ static void add_pod(struct scene *s, unsigned int number, struct pod pod)
 
 static void ask(struct scene *s, unsigned int number)
 {
-	struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena};
+	struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena, NULL};
 	struct cluster_ask asked;
 	char name[16];
 

@@ -419,7 +419,7 @@ static bool check_row(const struct row *row, struct arena *arena)
 	struct tenant_member members[MOST];
 	struct tenant_grant grants[MOST];
 	struct tenant_sums sums;
-	struct tenant_view view = {row->ceiling, AMOUNT_NONE, members, row->n};
+	struct tenant_view view = {row->ceiling, AMOUNT_NONE, members, row->n, 0};
 	bool good = true;
 
 	for (size_t i = 0; i < row->n; i++)
@@ -508,7 +508,7 @@ static void test_memory_and_cards_are_granted_together_or_not(void **state)
 {
 	struct tenant_member members[] = {cards("a", 5, 0, 0), cards("b", 4, 0, 0),
 					  cards("c", 3, 0, 0)};
-	struct tenant_view view = {100, 8, members, 3};
+	struct tenant_view view = {100, 8, members, 3, 0};
 	struct tenant_grant grants[3];
 	struct tenant_sums sums;
 
@@ -527,7 +527,7 @@ static void test_memory_and_cards_are_granted_together_or_not(void **state)
 static void test_cards_wait_for_cards(void **state)
 {
 	struct tenant_member members[] = {cards("a", 2, 6, 6), cards("b", 6, 2, 2)};
-	struct tenant_view view = {100, 8, members, 2};
+	struct tenant_view view = {100, 8, members, 2, 0};
 	struct tenant_grant grants[2];
 	struct tenant_sums sums;
 
@@ -548,7 +548,7 @@ static void test_cards_wait_for_cards(void **state)
 static void test_cut_cards_are_the_youngest_s(void **state)
 {
 	struct tenant_member members[] = {cards("a", 3, 3, 3), cards("b", 3, 3, 3)};
-	struct tenant_view view = {100, 4, members, 2};
+	struct tenant_view view = {100, 4, members, 2, 0};
 	struct tenant_grant grants[2];
 	struct tenant_sums sums;
 
@@ -573,7 +573,7 @@ static void test_nothing_is_raised_while_somebodys_use_is_unknown(void **state)
 		 .unknown = true,
 		 .assumed = 5},
 		{.name = STR("b"), .asks = true, .wants = 5, .effective_gpus = 0}};
-	struct tenant_view view = {20, AMOUNT_NONE, members, 2};
+	struct tenant_view view = {20, AMOUNT_NONE, members, 2, 0};
 	struct tenant_grant grants[2];
 	struct tenant_sums sums;
 
@@ -598,7 +598,7 @@ static void test_nothing_is_raised_while_somebodys_use_is_unknown(void **state)
 static void test_ties_are_broken_by_name(void **state)
 {
 	struct tenant_member members[] = {cards("b", 5, 0, 0), cards("a", 5, 0, 0)};
-	struct tenant_view view = {100, 8, members, 2};
+	struct tenant_view view = {100, 8, members, 2, 0};
 	struct tenant_grant grants[2];
 	struct tenant_sums sums;
 
@@ -614,7 +614,7 @@ static void test_ties_are_broken_by_name(void **state)
 
 static void test_a_tenant_without_namespaces_has_sums_of_0(void **state)
 {
-	struct tenant_view view = {100, AMOUNT_NONE, NULL, 0};
+	struct tenant_view view = {100, AMOUNT_NONE, NULL, 0, 0};
 	struct tenant_sums sums = {.granted = 1, .moving = true};
 
 	(void)state;
@@ -626,7 +626,7 @@ static void test_a_tenant_without_namespaces_has_sums_of_0(void **state)
 static void test_a_full_arena_is_an_error_and_nothing_is_touched(void **state)
 {
 	struct tenant_member members[] = {cards("a", 1, 0, 0)};
-	struct tenant_view view = {100, AMOUNT_NONE, members, 1};
+	struct tenant_view view = {100, AMOUNT_NONE, members, 1, 0};
 	struct tenant_grant grant = {.granted = 77};
 	struct tenant_sums sums = {.granted = 77};
 	struct arena arena;
