@@ -27,6 +27,9 @@
 #define RECOUNT_PODS_PER_TURN 1000               /* about 100 µs */
 #define STUCK_US              (5 * USEC_PER_MIN) /* due work without progress for so long: not alive */
 
+/* Keys: namespaces; tenants; tenants. */
+enum { WORK_QUOTA, WORK_TENANT, WORK_EVICTION, WORK_COUNT };
+
 struct controller {
 	struct kube_client *client;
 	struct controller_options options;
@@ -44,8 +47,7 @@ struct controller {
 	struct alertmanager *alerts; /* NULL: none is configured */
 	struct nodes nodes;
 	struct objectives *objectives;
-	struct work *quota_work, *tenant_work; /* keys: namespaces, tenants */
-	struct work *eviction_work;            /* keys: tenants */
+	struct work *works[WORK_COUNT];
 
 	bool leads, recounted, stopping;
 	struct loop_timer recount_timer;
@@ -59,12 +61,13 @@ struct controller {
 
 static bool writes(const struct controller *controller)
 {
-	return work_running(controller->quota_work);
+	return work_running(controller->works[WORK_QUOTA]);
 }
 
-/* Nodes first: what their pods have concerns tenants; then tenants, which may make namespaces
- * dirty. Who does not write remembers nothing:
- * leading marks everything anew. */
+/*
+ * Nodes first: what their pods have concerns tenants; then tenants, which may make namespaces
+ * dirty. Who does not write remembers nothing: leading marks everything anew.
+ */
 static void take_dirty(void *context)
 {
 	struct controller *controller = context;
@@ -75,12 +78,12 @@ static void take_dirty(void *context)
 		if (writes(controller)) {
 			int64_t due_us = tenant_due(&controller->tenant, key);
 
-			work_add_at(controller->tenant_work, key, due_us);
-			work_add_at(controller->eviction_work, key, due_us);
+			work_add_at(controller->works[WORK_TENANT], key, due_us);
+			work_add_at(controller->works[WORK_EVICTION], key, due_us);
 		}
 	while (cluster_take_dirty(controller->cluster, &key))
 		if (writes(controller))
-			work_add(controller->quota_work, key);
+			work_add(controller->works[WORK_QUOTA], key);
 }
 
 /* What a tenant grants makes namespaces dirty. */
@@ -161,9 +164,8 @@ static void may_begin(struct controller *controller)
 		return;
 	log_info(controller->options.log,
 		 "caches are complete and the ledger is counted: writing begins");
-	work_start(controller->quota_work);
-	work_start(controller->tenant_work);
-	work_start(controller->eviction_work);
+	for (int i = 0; i < WORK_COUNT; i++)
+		work_start(controller->works[i]);
 	cluster_forget_grants(controller->cluster);
 	tenant_reconciler_forget(&controller->tenant);
 	cluster_mark_all_dirty(controller->cluster);
@@ -227,15 +229,19 @@ static void on_leading(void *context)
 		leader_label_lead(controller->label);
 }
 
+static void stop_work(struct controller *controller)
+{
+	for (int i = 0; i < WORK_COUNT; i++)
+		work_stop(controller->works[i]);
+	objectives_stop(controller->objectives);
+}
+
 static void on_lost(void *context)
 {
 	struct controller *controller = context;
 
 	controller->leads = false;
-	work_stop(controller->quota_work);
-	work_stop(controller->tenant_work);
-	objectives_stop(controller->objectives);
-	work_stop(controller->eviction_work);
+	stop_work(controller);
 	if (controller->alerts)
 		alertmanager_forget(controller->alerts);
 	recorder_reset(controller->recorder);
@@ -309,7 +315,7 @@ static int new_elector(struct controller *controller, struct error *err)
 			   &controller->elector, err);
 }
 
-static void new_quota_work(struct controller *controller)
+static void init_quota(struct controller *controller)
 {
 	struct quota_reconciler *quota = &controller->quota;
 
@@ -321,20 +327,9 @@ static void new_quota_work(struct controller *controller)
 	quota->usage_interval_us = controller->options.config->usage_interval_us;
 	quota->reporting_controller = REPORTING_CONTROLLER;
 	quota->instance = controller->options.identity;
-	controller->quota_work =
-		work_new(controller->client, &(struct work_options){
-						     .name = "quota",
-						     .reconcile = reconcile_quota,
-						     .written = quota_was_written,
-						     .describe = describe_quota,
-						     .context = controller,
-						     .log = controller->options.log,
-						     .metrics = controller->options.metrics,
-						     .seed = random_u64(&controller->seeds),
-					     });
 }
 
-static void new_tenant_work(struct controller *controller)
+static void init_tenant(struct controller *controller)
 {
 	struct tenant_reconciler *tenant = &controller->tenant;
 
@@ -345,20 +340,9 @@ static void new_tenant_work(struct controller *controller)
 	tenant->loop = controller->loop;
 	tenant->alerts = controller->alerts;
 	tenant->usage_interval_us = controller->options.config->usage_interval_us;
-	controller->tenant_work =
-		work_new(controller->client, &(struct work_options){
-						     .name = "tenant",
-						     .reconcile = reconcile_tenant,
-						     .written = tenant_was_written,
-						     .describe = describe_tenant,
-						     .context = controller,
-						     .log = controller->options.log,
-						     .metrics = controller->options.metrics,
-						     .seed = random_u64(&controller->seeds),
-					     });
 }
 
-static void new_eviction_work(struct controller *controller)
+static void init_eviction(struct controller *controller)
 {
 	struct eviction_reconciler *eviction = &controller->eviction;
 
@@ -369,17 +353,34 @@ static void new_eviction_work(struct controller *controller)
 	eviction->loop = controller->loop;
 	eviction->log = controller->options.log;
 	eviction->weights = &controller->options.config->weights;
-	controller->eviction_work =
-		work_new(controller->client, &(struct work_options){
-						     .name = "eviction",
-						     .reconcile = reconcile_evictions,
-						     .written = eviction_was_written,
-						     .describe = describe_tenant,
-						     .context = controller,
-						     .log = controller->options.log,
-						     .metrics = controller->options.metrics,
-						     .seed = random_u64(&controller->seeds),
-					     });
+}
+
+static const struct work_options work_options[WORK_COUNT] = {
+	[WORK_QUOTA] = {.name = "quota",
+			.reconcile = reconcile_quota,
+			.written = quota_was_written,
+			.describe = describe_quota},
+	[WORK_TENANT] = {.name = "tenant",
+			 .reconcile = reconcile_tenant,
+			 .written = tenant_was_written,
+			 .describe = describe_tenant},
+	[WORK_EVICTION] = {.name = "eviction",
+			   .reconcile = reconcile_evictions,
+			   .written = eviction_was_written,
+			   .describe = describe_tenant},
+};
+
+static void new_works(struct controller *controller)
+{
+	for (int i = 0; i < WORK_COUNT; i++) {
+		struct work_options options = work_options[i];
+
+		options.context = controller;
+		options.log = controller->options.log;
+		options.metrics = controller->options.metrics;
+		options.seed = random_u64(&controller->seeds);
+		controller->works[i] = work_new(controller->client, &options);
+	}
 }
 
 static void start_nodes(struct controller *controller)
@@ -467,9 +468,10 @@ int controller_new(struct kube_client *client, const struct controller_options *
 	if (options->pod_name.len && options->pod_namespace.len)
 		controller->label = leader_label_new(client, options->pod_namespace,
 						     options->pod_name, options->log);
-	new_quota_work(controller);
-	new_tenant_work(controller);
-	new_eviction_work(controller);
+	init_quota(controller);
+	init_tenant(controller);
+	init_eviction(controller);
+	new_works(controller);
 	start_nodes(controller);
 	if (new_objectives(controller, err) < 0)
 		return -1;
@@ -488,9 +490,8 @@ void controller_free(struct controller *controller)
 	loop_timer_clear(&controller->recount_timer);
 	objectives_free(controller->objectives);
 	elector_free(controller->elector);
-	work_free(controller->quota_work);
-	work_free(controller->tenant_work);
-	work_free(controller->eviction_work);
+	for (int i = 0; i < WORK_COUNT; i++)
+		work_free(controller->works[i]);
 	quota_reconciler_clear(&controller->quota);
 	tenant_reconciler_clear(&controller->tenant);
 	eviction_reconciler_clear(&controller->eviction);
@@ -534,10 +535,7 @@ void controller_stop(struct controller *controller, loop_fn stopped, void *conte
 	controller->stopping = true;
 	controller->stopped = stopped;
 	controller->stopped_context = context;
-	work_stop(controller->quota_work);
-	work_stop(controller->tenant_work);
-	objectives_stop(controller->objectives);
-	work_stop(controller->eviction_work);
+	stop_work(controller);
 	if (controller->label && controller->leads)
 		leader_label_retire(controller->label, release, controller);
 	else
@@ -583,21 +581,18 @@ void controller_touched(void *controller)
 	take_dirty(controller);
 }
 
-static bool is_healthy(const struct controller *controller, const struct work *work,
-		       const char *name, struct buf *text)
-{
-	int64_t idle_us = loop_now(controller->loop) - work_last_progress_us(work);
-	bool stuck = work_running(work) && work_due(work) && idle_us > STUCK_US;
-
-	buf_printf(text, "[%c] reconcile %s: %zu waiting\n", stuck ? '-' : '+', name,
-		   work_depth(work));
-	return !stuck;
-}
-
 bool controller_healthy(const struct controller *controller, struct buf *text)
 {
-	bool quotas = is_healthy(controller, controller->quota_work, "quotas", text);
-	bool tenants = is_healthy(controller, controller->tenant_work, "tenants", text);
+	bool healthy = true;
 
-	return quotas && tenants;
+	for (int i = 0; i < WORK_COUNT; i++) {
+		const struct work *work = controller->works[i];
+		int64_t idle_us = loop_now(controller->loop) - work_last_progress_us(work);
+		bool stuck = work_running(work) && work_due(work) && idle_us > STUCK_US;
+
+		buf_printf(text, "[%c] reconcile %s: %zu waiting\n", stuck ? '-' : '+',
+			   work_options[i].name, work_depth(work));
+		healthy &= !stuck;
+	}
+	return healthy;
 }
