@@ -222,6 +222,12 @@ void room_refresh(struct cluster *cluster, uint32_t node);
 /* Of a pod that has just come to its node. */
 void room_add(struct cluster *cluster, uint32_t pod);
 
+/* Adds what a pod on it holds of the node's cards and CPUs. */
+void room_hold_cards(const struct cluster *cluster, struct node_record *node,
+		     const struct pod_record *pod);
+/* The cards of its node that a pod's devices are, and how many are none of them. */
+uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node,
+		   const struct pod_record *pod, uint32_t *ret_others);
 /* Whole cards that a node offers, of all makers. */
 int64_t room_cards(const struct cluster *cluster, const struct node_record *node);
 
@@ -260,10 +266,6 @@ void check_forget(struct cluster *cluster, uint32_t pod);
 /* What is asked of the namespace's pods changed. */
 void checks_outdate(struct cluster *cluster, uint32_t namespace);
 
-/* --- rooms.c: the cards of its node that a pod's devices are, and how many are none of them */
-uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node,
-		   const struct pod_record *pod, uint32_t *ret_others);
-
 /* --- dirty.c: nodes to be looked at, as namespaces and tenants are */
 void mark_node(struct cluster *cluster, uint32_t node);
 
@@ -285,12 +287,6 @@ void holds_follow_tenant(struct cluster *cluster, uint32_t tenant,
 int64_t holds_units(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
 		    uint32_t offer);
 uint64_t holds_cards(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node);
-
-/* --- rooms.c */
-
-/* Adds what a pod on it holds of the node's cards and CPUs. */
-void room_hold_cards(const struct cluster *cluster, struct node_record *node,
-		     const struct pod_record *pod);
 
 /* --- disagree.c */
 

@@ -44,8 +44,8 @@ void cluster_release_hold(struct cluster *cluster, struct str tenant, struct str
  * TenantQoS were applied, since receipts tell of old ones too.
  * @ret_next_us: real, when the next one is; TIME_NEVER. */
 void cluster_expire_holds(struct cluster *cluster, int64_t now_real_us, int64_t *ret_next_us);
-uint32_t cluster_holds(const struct cluster *cluster); /* that count, or their beneficiary is there
-							*/
+/* How many hold room of a node, also those whose beneficiary is assumed to be there. */
+uint32_t cluster_holds(const struct cluster *cluster);
 
 /* --- reading */
 

@@ -9,7 +9,7 @@
 
 bool trial_has(const struct cluster_ask *ask, uint32_t pod)
 {
-	for (size_t i = 0; i < ask->trial->n; i++)
+	for (size_t i = 0; ask->trial && i < ask->trial->n; i++)
 		if (ask->trial->gone[i] == pod)
 			return true;
 	return false;
@@ -50,7 +50,7 @@ int64_t trial_units(const struct cluster *cluster, const struct cluster_ask *ask
 {
 	int64_t sum = 0;
 
-	for (size_t i = 0; i < ask->trial->n; i++)
+	for (size_t i = 0; ask->trial && i < ask->trial->n; i++)
 		if (ask->trial->gone[i] != ask->pod &&
 		    pod_at(cluster, ask->trial->gone[i])->node == node)
 			sum = saturating_add(

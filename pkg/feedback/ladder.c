@@ -95,14 +95,29 @@ static bool is_over(const struct climb *c)
 
 /* --- steps */
 
-static void at_none(struct climb *c)
+static void alert(struct climb *c)
 {
-	if (c->spec->mode == FEEDBACK_OFF || !is_abnormal(c)) {
-		end(c);
-		return;
-	}
 	c->at.signals = c->verdict->bad;
 	move_to(c, THROTTLE_ALERT, FEEDBACK_ALERT_US);
+}
+
+/* False: it is on its way up, or its time here is not over. */
+static bool must_go_on(struct climb *c)
+{
+	if (is_over(c)) {
+		c->at.futile = 0;
+		release(c);
+		return false;
+	}
+	return is_due(c) && !is_early(c);
+}
+
+static void at_none(struct climb *c)
+{
+	if (c->spec->mode == FEEDBACK_OFF || !is_abnormal(c))
+		end(c);
+	else
+		alert(c);
 }
 
 static void at_alert(struct climb *c)
@@ -119,12 +134,7 @@ static void at_alert(struct climb *c)
 
 static void at_no_new_grants(struct climb *c)
 {
-	if (is_over(c)) {
-		c->at.futile = 0;
-		release(c);
-		return;
-	}
-	if (!is_due(c) || is_early(c))
+	if (!must_go_on(c))
 		return;
 	if (!is_abnormal(c))
 		release(c);
@@ -138,12 +148,7 @@ static void at_no_new_grants(struct climb *c)
 
 static void at_evict_offender(struct climb *c)
 {
-	if (is_over(c)) {
-		c->at.futile = 0;
-		release(c);
-		return;
-	}
-	if (!is_due(c) || is_early(c))
+	if (!must_go_on(c))
 		return;
 	if (is_abnormal(c))
 		give_up(c);
@@ -179,21 +184,17 @@ static void at_release(struct climb *c)
 
 static void at_rest(struct climb *c)
 {
-	if (c->spec->mode == FEEDBACK_OFF) {
+	if (c->spec->mode == FEEDBACK_OFF)
 		end(c);
+	else if (!is_due(c) || is_early(c))
 		return;
-	}
-	if (!is_due(c) || is_early(c))
-		return;
-	if (!is_abnormal(c)) {
+	else if (is_abnormal(c))
+		alert(c);
+	else
 		end(c);
-		return;
-	}
-	c->at.signals = c->verdict->bad;
-	move_to(c, THROTTLE_ALERT, FEEDBACK_ALERT_US);
 }
 
-/* --- */
+/* --- what comes before all steps */
 
 static bool is_overridden(const struct climb *c)
 {

@@ -13,8 +13,7 @@
 /* A pod by its name: kubelet tells no uid. */
 struct gpu_node_pod {
 	struct str namespace, name;
-	const struct str *cards; /* PCI addresses that its devices are, or are parts of; once each
-				  */
+	const struct str *cards; /* PCI addresses of what its devices are, or are parts of; once */
 	size_t n_cards;          /* at most LIMIT_LAYOUT_GPUS */
 	uint32_t others;         /* devices of whose cards nothing is told */
 	/* CPUs that those of its containers have for themselves which have devices; in order. */

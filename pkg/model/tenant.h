@@ -13,8 +13,7 @@
 #include "model/receipt.h"
 #include "model/topology.h"
 
-/* A TenantQoS in our units: several namespaces under one ceiling. All is borrowed from its holder.
- */
+/* A TenantQoS in our units: several namespaces under one ceiling. All borrowed from its holder. */
 
 /* name, text in spec.tier. In rising order: only lower tiers give way to higher ones. */
 #define TENANT_TIERS(X)              \
