@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pods that are taken as bound before the watch shows it. */
+#include "cluster/assume.h"
 #include "base/clock.h"
 #include "cluster/dra_internal.h"
 #include "cluster/placement.h"

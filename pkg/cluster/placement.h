@@ -10,11 +10,8 @@
 #include "topo/topo.h"
 
 /*
- * What placement reads of the truth, and what it leaves there. Reading is as in cluster/read.h:
- * what is borrowed dies at the next change of the cluster.
- *
- * An assumption takes a pod as bound to a node before the watch shows it: the ledger charges it
- * there, and the node has so much less room. The watch settles it, or its time does.
+ * What placement reads of the truth; what it leaves there is in cluster/assume.h. Reading is as in
+ * cluster/read.h: what is borrowed dies at the next change of the cluster.
  */
 
 /* --- what a pod asks for */
@@ -139,18 +136,6 @@ void cluster_units_on(const struct cluster *cluster, const struct cluster_ask *a
  */
 bool cluster_bind_view(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
 		       struct arena *arena, struct bind_view *ret_view) MUST_CHECK;
-
-/* --- assumptions */
-
-/* @cards: those that placement chose, of the node's layout; 0: none in particular. @until_us:
- * monotonic. Of a pod that is bound already, or finished, nothing is assumed. */
-void cluster_assume(struct cluster *cluster, uint32_t pod, uint32_t node, uint64_t cards,
-		    int64_t until_us);
-/* It was not bound after all. A pod that is bound, or was not assumed to be, stays as it is. */
-void cluster_unassume(struct cluster *cluster, uint32_t pod);
-/* Ends those whose time is over. @ret_next_us: when the next one is; TIME_NEVER. */
-void cluster_expire_assumptions(struct cluster *cluster, int64_t now_us, int64_t *ret_next_us);
-uint32_t cluster_assumptions(const struct cluster *cluster);
 
 /* Nodes by what is known of their layout, those that offer a GPU alone; distinct layouts. */
 struct cluster_layouts {

@@ -8,6 +8,7 @@
  */
 #include "api/body.h"
 #include "base/mem.h"
+#include "cluster/assume.h"
 #include "cluster/read.h"
 #include "extender/internal.h"
 

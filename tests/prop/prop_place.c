@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "cluster/assume.h"
 #include "cluster/read.h"
 #include "cluster/reserve.h"
 #include "cluster/tenants.h"

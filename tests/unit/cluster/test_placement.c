@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "cluster/assume.h"
 #include "cluster/placement.h"
 #include "lib/layouts.h"
 #include "pod_world.h"

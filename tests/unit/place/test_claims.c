@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "cluster/assume.h"
 #include "cluster/looks.h"
 #include "cluster/read.h"
 #include "lib/layouts.h"

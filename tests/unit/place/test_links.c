@@ -109,7 +109,7 @@ static void measure_two(struct scene *s, int64_t one, int64_t other)
 
 static int64_t pcie_of(struct scene *s)
 {
-	const struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena};
+	const struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena, NULL};
 	struct cluster_ask ask;
 
 	arena_reset(&s->arena);

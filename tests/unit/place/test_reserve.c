@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "cluster/assume.h"
 #include "cluster/read.h"
 #include "cluster/reserve.h"
 #include "cluster/tenants.h"
