@@ -9,33 +9,6 @@
 
 /* --- spec */
 
-struct number {
-	uint32_t field; /* of the schema */
-	const char *name;
-	int64_t value, least, most;
-	int64_t *ret_us; /* as so many seconds; NULL: no time */
-};
-
-static int check_numbers(struct spec_check *check, const void *wire, const struct number *numbers,
-			 size_t n)
-{
-	for (size_t i = 0; i < n && !check->invalid; i++) {
-		const struct number *number = &numbers[i];
-
-		if (!wire_has(wire, number->field))
-			continue;
-		if (number->value < number->least || number->value > number->most) {
-			if (spec_complain(check, "spec.%s must be between %lld and %lld",
-					  number->name, (long long)number->least,
-					  (long long)number->most) < 0)
-				return -1;
-		} else if (number->ret_us) {
-			*number->ret_us = number->value * USEC_PER_SEC;
-		}
-	}
-	return 0;
-}
-
 static int check_mode(struct spec_check *check, struct str text, enum protection_mode *ret_mode)
 {
 	static const char *const modes[] = {"DryRun", "Enforce", NULL};
@@ -77,38 +50,41 @@ int pack_protection(struct spec_check *check, const struct wire_tenant_spec *spe
 		    struct protection_spec *protection)
 {
 	const struct wire_protection *wire = &spec->protection;
-	const struct number numbers[] = {
-		{2, "protection.evictionsPerMinute", wire->per_minute, 1, 60, NULL},
-		{3, "protection.cooldownSeconds", wire->cooldown, 0, 3600,
-		 &protection->cooldown_us},
-		{4, "protection.observationSeconds", wire->observation, 10, 3600,
-		 &protection->observation_us},
-		{5, "protection.minVictimRunSeconds", wire->min_run, 0, 86400,
-		 &protection->min_run_us},
+	int64_t per_minute = protection->per_minute;
+	const struct spec_option options[] = {
+		{"protection.evictionsPerMinute", wire_has(wire, WIRE_PROTECTION_PER_MINUTE),
+		 wire->per_minute, 1, 60, 1, &per_minute},
+		{"protection.cooldownSeconds", wire_has(wire, WIRE_PROTECTION_COOLDOWN),
+		 wire->cooldown, 0, 3600, USEC_PER_SEC, &protection->cooldown_us},
+		{"protection.observationSeconds", wire_has(wire, WIRE_PROTECTION_OBSERVATION),
+		 wire->observation, 10, 3600, USEC_PER_SEC, &protection->observation_us},
+		{"protection.minVictimRunSeconds", wire_has(wire, WIRE_PROTECTION_MIN_RUN),
+		 wire->min_run, 0, 86400, USEC_PER_SEC, &protection->min_run_us},
 	};
 
 	if (!wire_has(spec, WIRE_TENANT_PROTECTION))
 		return 0;
 	if (check_mode(check, wire->mode, &protection->mode) < 0 ||
 	    check_tiers(check, &wire->victim_tiers, &protection->victim_tiers) < 0 ||
-	    check_numbers(check, wire, numbers, ARRAY_SIZE(numbers)) < 0)
+	    spec_options(check, options, ARRAY_SIZE(options)) < 0)
 		return -1;
-	if (wire_has(wire, 2) && !check->invalid)
-		protection->per_minute = (uint32_t)wire->per_minute;
+	protection->per_minute = (uint32_t)per_minute;
 	return 0;
 }
 
 int pack_preemptible(struct spec_check *check, const struct wire_preemptible *wire,
 		     struct preemptible_spec *preemptible)
 {
-	const struct number numbers[] = {
-		{0, "preemptible.gracePeriodSeconds", wire->grace, 0, 3600, &preemptible->grace_us},
-		{1, "preemptible.minRunSeconds", wire->min_run, 0, 3600, &preemptible->min_run_us},
-		{2, "preemptible.checkpointCreditSeconds", wire->credit, 0, 86400,
-		 &preemptible->checkpoint_credit_us},
+	const struct spec_option options[] = {
+		{"preemptible.gracePeriodSeconds", wire_has(wire, WIRE_PREEMPTIBLE_GRACE),
+		 wire->grace, 0, 3600, USEC_PER_SEC, &preemptible->grace_us},
+		{"preemptible.minRunSeconds", wire_has(wire, WIRE_PREEMPTIBLE_MIN_RUN),
+		 wire->min_run, 0, 3600, USEC_PER_SEC, &preemptible->min_run_us},
+		{"preemptible.checkpointCreditSeconds", wire_has(wire, WIRE_PREEMPTIBLE_CREDIT),
+		 wire->credit, 0, 86400, USEC_PER_SEC, &preemptible->checkpoint_credit_us},
 	};
 
-	return check_numbers(check, wire, numbers, ARRAY_SIZE(numbers));
+	return spec_options(check, options, ARRAY_SIZE(options));
 }
 
 /* --- receipts */

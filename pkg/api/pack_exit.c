@@ -18,43 +18,34 @@
 
 /* --- gangs */
 
-#define TEXT(key)                      \
-	{                              \
-		(key), sizeof(key) - 1 \
+/* A second part of the name is at @further: "" for none. */
+#define GANG(kind, where, key, further)                       \
+	{                                                     \
+		GANG_##kind, where, {(key), sizeof(key) - 1}, \
+		{                                             \
+			(further), sizeof(further) - 1        \
+		}                                             \
 	}
-#define LABEL_OF(kind, key)                    \
-	{                                      \
-		GANG_##kind, false, TEXT(key), \
-		{                              \
-			NULL, 0                \
-		}                              \
-	}
-#define ANNOTATION_OF(kind, key)              \
-	{                                     \
-		GANG_##kind, true, TEXT(key), \
-		{                             \
-			NULL, 0               \
-		}                             \
-	}
+
+enum { IN_LABELS, IN_ANNOTATIONS };
 
 /* In the order in which they count (model/pod.h). */
 static const struct gang_key {
 	enum gang_kind kind;
-	bool annotation;
-	struct str key;
-	struct str further; /* where the name has a second part */
+	int where;
+	struct str key, further;
 } gang_keys[] = {
-	{GANG_LEADER_WORKER_SET, false, TEXT(KEY_LWS_NAME), TEXT(KEY_LWS_GROUP)},
-	LABEL_OF(JOB_SET, KEY_JOBSET_NAME),
-	LABEL_OF(TRAINING, KEY_TRAINING_JOB),
-	LABEL_OF(KUEUE, KEY_KUEUE_GROUP),
-	ANNOTATION_OF(VOLCANO, KEY_VOLCANO_GROUP),
-	ANNOTATION_OF(VOLCANO, KEY_VOLCANO_GROUP_TOO),
-	ANNOTATION_OF(KAI, KEY_KAI_GROUP),
-	ANNOTATION_OF(KOORDINATOR, KEY_KOORDINATOR_GANG),
-	LABEL_OF(COSCHEDULING, KEY_POD_GROUP),
-	LABEL_OF(COSCHEDULING, KEY_POD_GROUP_SIGS),
-	LABEL_OF(COSCHEDULING, KEY_POD_GROUP_OLDEST),
+	GANG(LEADER_WORKER_SET, IN_LABELS, KEY_LWS_NAME, KEY_LWS_GROUP),
+	GANG(JOB_SET, IN_LABELS, KEY_JOBSET_NAME, ""),
+	GANG(TRAINING, IN_LABELS, KEY_TRAINING_JOB, ""),
+	GANG(KUEUE, IN_LABELS, KEY_KUEUE_GROUP, ""),
+	GANG(VOLCANO, IN_ANNOTATIONS, KEY_VOLCANO_GROUP, ""),
+	GANG(VOLCANO, IN_ANNOTATIONS, KEY_VOLCANO_GROUP_TOO, ""),
+	GANG(KAI, IN_ANNOTATIONS, KEY_KAI_GROUP, ""),
+	GANG(KOORDINATOR, IN_ANNOTATIONS, KEY_KOORDINATOR_GANG, ""),
+	GANG(COSCHEDULING, IN_LABELS, KEY_POD_GROUP, ""),
+	GANG(COSCHEDULING, IN_LABELS, KEY_POD_GROUP_SIGS, ""),
+	GANG(COSCHEDULING, IN_LABELS, KEY_POD_GROUP_OLDEST, ""),
 };
 
 /* "deepseek-0": as LeaderWorkerSet calls a group's leader. */
@@ -76,7 +67,8 @@ static int join(struct str first, struct str second, const struct pack *pack, st
 static int gang_of(const struct gang_key *key, const struct wire_meta *meta,
 		   const struct pack *pack, struct str *ret_name)
 {
-	const struct wire_list *map = key->annotation ? &meta->annotations : &meta->labels;
+	const struct wire_list *map =
+		key->where == IN_ANNOTATIONS ? &meta->annotations : &meta->labels;
 	struct str name = STR_NONE, further = STR_NONE;
 
 	*ret_name = STR_NONE;

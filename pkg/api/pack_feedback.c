@@ -1,50 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of numbers that are left out the defaults of model/feedback.h hold, also where there is no spec.
- */
+/* Numbers that are left out have the defaults of model/feedback.h, also where there is no spec. */
 #include "api/pack_feedback.h"
-
-#include <inttypes.h>
 
 #include "base/clock.h"
 
 /* --- spec */
 
-struct number {
-	const char *field;
-	bool given;
-	int64_t value, least, most;
-	int64_t *ret_value;
-};
-
-static int read_numbers(struct spec_check *check, const struct number *numbers, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct number *number = &numbers[i];
-
-		if (!number->given)
-			continue;
-		if (number->value < number->least || number->value > number->most)
-			return spec_complain(
-				check, "spec.%s %" PRId64 " is not from %" PRId64 " to %" PRId64,
-				number->field, number->value, number->least, number->most);
-		*number->ret_value = number->value;
-	}
-	return 0;
-}
-
 int pack_isolation(struct spec_check *check, const struct wire_isolation *wire,
 		   struct isolation_spec *ret_spec)
 {
 	struct isolation_spec spec = ISOLATION_SPEC_DEFAULT;
-	const struct number numbers[] = {
+	const struct spec_option options[] = {
 		{"isolation.gpuUtilizationPercent", wire_has(wire, WIRE_ISOLATION_UTILISATION),
-		 wire->utilisation, 1, 100, &spec.utilisation},
+		 wire->utilisation, 1, 100, 1, &spec.utilisation},
 		{"isolation.memoryOvershootPercent",
 		 wire_has(wire, WIRE_ISOLATION_MEMORY_OVERSHOOT), wire->memory_overshoot, 0,
-		 ISOLATION_MEMORY_OVERSHOOT_MOST, &spec.memory_overshoot},
+		 ISOLATION_MEMORY_OVERSHOOT_MOST, 1, &spec.memory_overshoot},
 	};
 
-	if (read_numbers(check, numbers, ARRAY_SIZE(numbers)) < 0)
+	if (spec_options(check, options, ARRAY_SIZE(options)) < 0)
 		return -1;
 	if (!check->invalid && wire_has(wire, WIRE_ISOLATION_PCIE) &&
 	    spec_memory(check, "isolation.pcieBytesPerSecond", wire->pcie, &spec.pcie) < 0)
@@ -68,19 +42,19 @@ int pack_feedback(struct spec_check *check, const struct wire_feedback *wire,
 #undef X
 	struct feedback_spec spec = FEEDBACK_SPEC_DEFAULT;
 	bool overridden = wire_has(wire, WIRE_FEEDBACK_OVERRIDE);
-	const struct number numbers[] = {
+	const struct spec_option options[] = {
 		{"feedback.decrease", wire_has(wire, WIRE_FEEDBACK_DECREASE), wire->decrease,
-		 FEEDBACK_DECREASE_LEAST, FEEDBACK_DECREASE_MOST, &spec.decrease},
+		 FEEDBACK_DECREASE_LEAST, FEEDBACK_DECREASE_MOST, 1, &spec.decrease},
 		{"feedback.recoverPerMinute", wire_has(wire, WIRE_FEEDBACK_RECOVER), wire->recover,
-		 1, THROTTLE_WHOLE, &spec.recover},
+		 1, THROTTLE_WHOLE, 1, &spec.recover},
 		{"feedback.floorPercent", wire_has(wire, WIRE_FEEDBACK_FLOOR), wire->floor, 1,
-		 THROTTLE_WHOLE, &spec.floor},
+		 THROTTLE_WHOLE, 1, &spec.floor},
 		{"feedback.override.percent", overridden, wire->override.percent, 0, THROTTLE_WHOLE,
-		 &spec.override},
+		 1, &spec.override},
 	};
 	size_t mode = FEEDBACK_OFF;
 
-	if (read_numbers(check, numbers, ARRAY_SIZE(numbers)) < 0)
+	if (spec_options(check, options, ARRAY_SIZE(options)) < 0)
 		return -1;
 	if (!check->invalid && overridden && !wire_has(&wire->override, WIRE_OVERRIDE_PERCENT))
 		return spec_complain(check, "spec.feedback.override.percent is missing");

@@ -189,14 +189,14 @@ static int read_list(struct spec_check *check, const struct wire_list *list,
 static int read_pending(struct spec_check *check, const struct wire_tenant_spec *wire,
 			struct tenant_spec *spec)
 {
+	const struct spec_option option = {
+		"pendingSeconds",         wire_has(wire, WIRE_TENANT_PENDING),
+		wire->pending_seconds,    1,
+		OBJECTIVE_PENDING_MOST_S, USEC_PER_SEC,
+		&spec->pending_us};
+
 	spec->pending_us = AMOUNT_NONE;
-	if (!wire_has(wire, WIRE_TENANT_PENDING))
-		return 0;
-	if (wire->pending_seconds < 1 || wire->pending_seconds > OBJECTIVE_PENDING_MOST_S)
-		return spec_complain(check, "spec.pendingSeconds must be between 1 and %d",
-				     OBJECTIVE_PENDING_MOST_S);
-	spec->pending_us = wire->pending_seconds * USEC_PER_SEC;
-	return 0;
+	return spec_options(check, &option, 1);
 }
 
 int pack_objectives(struct spec_check *check, const struct wire_tenant_spec *wire,

@@ -90,6 +90,23 @@ int spec_number(struct spec_check *check, const struct spec_range *range, int64_
 	return 0;
 }
 
+int spec_options(struct spec_check *check, const struct spec_option *options, size_t n)
+{
+	for (size_t i = 0; i < n && !check->invalid; i++) {
+		const struct spec_option *option = &options[i];
+
+		if (!option->given)
+			continue;
+		if (option->value < option->least || option->value > option->most)
+			return spec_complain(
+				check,
+				"spec.%s %" PRId64 " must be between %" PRId64 " and %" PRId64,
+				option->field, option->value, option->least, option->most);
+		*option->ret_value = option->value * option->unit;
+	}
+	return 0;
+}
+
 /* "Freeze", "Freeze or Drain", "Freeze, Drain or Evict" */
 static void list_choices(struct buf *text, const char *const *choices)
 {

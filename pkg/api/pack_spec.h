@@ -36,6 +36,18 @@ struct spec_range {
 
 int spec_number(struct spec_check *check, const struct spec_range *range, int64_t value);
 
+/* A number that may be left out: what it is of then stays as it is. */
+struct spec_option {
+	const char *field;
+	bool given;
+	int64_t value, least, most;
+	int64_t unit; /* what a 1 is, of ours */
+	int64_t *ret_value;
+};
+
+/* In order, up to the first that is out of its bounds. */
+int spec_options(struct spec_check *check, const struct spec_option *options, size_t n);
+
 /* Which of @choices, which end with NULL, @text is; empty: the first. */
 int spec_choice(struct spec_check *check, const char *field, struct str text,
 		const char *const *choices, size_t *ret_choice);

@@ -16,10 +16,19 @@ struct wire_protection {
 	int64_t per_minute, cooldown, observation, min_run;
 };
 
+#define WIRE_PROTECTION_PER_MINUTE  2
+#define WIRE_PROTECTION_COOLDOWN    3
+#define WIRE_PROTECTION_OBSERVATION 4
+#define WIRE_PROTECTION_MIN_RUN     5
+
 struct wire_preemptible {
 	uint64_t present;
 	int64_t grace, min_run, credit;
 };
+
+#define WIRE_PREEMPTIBLE_GRACE   0
+#define WIRE_PREEMPTIBLE_MIN_RUN 1
+#define WIRE_PREEMPTIBLE_CREDIT  2
 
 struct wire_eviction_pod {
 	uint64_t present;

@@ -84,14 +84,14 @@ static void what_cannot_be_used_says_why(void **state)
 		 "spec.protection.mode Always is not known to this version; it may be DryRun or "
 		 "Enforce"},
 		{",'protection':{'mode':'DryRun','evictionsPerMinute':0}}",
-		 "spec.protection.evictionsPerMinute must be between 1 and 60"},
+		 "spec.protection.evictionsPerMinute 0 must be between 1 and 60"},
 		{",'protection':{'mode':'DryRun','observationSeconds':9}}",
-		 "spec.protection.observationSeconds must be between 10 and 3600"},
+		 "spec.protection.observationSeconds 9 must be between 10 and 3600"},
 		{",'protection':{'mode':'DryRun','victimTiers':['Gold']}}",
 		 "spec.protection.victimTiers Gold is not known to this version; it may be "
 		 "BestEffort, Training or Inference"},
 		{",'preemptible':{'minRunSeconds':3601}}",
-		 "spec.preemptible.minRunSeconds must be between 0 and 3600"},
+		 "spec.preemptible.minRunSeconds 3601 must be between 0 and 3600"},
 	};
 
 	(void)state;

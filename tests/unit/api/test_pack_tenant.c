@@ -257,7 +257,7 @@ static const struct {
 		   "'threshold':'1'"),
 	 "spec.objectives has a twice"},
 	{SELECTOR ",'tier':'Training','pendingSeconds':0",
-	 "spec.pendingSeconds must be between 1 and 86400"},
+	 "spec.pendingSeconds 0 must be between 1 and 86400"},
 };
 
 static void an_unusable_spec_says_why(void **state)
