@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "codec/json_out.h"
 #include "http/client.h"
+#include "prom/url.h"
 
 #define CONNECT_US (5 * USEC_PER_SEC)
 #define SOON_US    (USEC_PER_SEC / 5) /* several that change together go in one post */
@@ -262,19 +263,6 @@ static void on_timer(void *context)
 
 /* --- life */
 
-static char *url_of(const char *base)
-{
-	struct str s = str_from(base);
-	struct buf url;
-
-	while (s.len > 0 && s.data[s.len - 1] == '/')
-		s.len--;
-	buf_init(&url, s.len + sizeof(PATH));
-	buf_add_str(&url, s);
-	buf_add_cstr(&url, PATH);
-	return buf_take(&url);
-}
-
 static bool is_url(const char *url)
 {
 	return str_starts_with(str_from(url), STR("http://")) ||
@@ -290,7 +278,7 @@ int alertmanager_new(struct loop *loop, const struct alertmanager_options *optio
 		return error_set(err, ERROR_INVALID, "%s: no http or https URL", options->url);
 	alerts = mem_alloc(sizeof(*alerts));
 	alerts->loop = loop;
-	alerts->url = url_of(options->url);
+	alerts->url = prom_url(options->url, PATH);
 	alerts->timeout_us = options->timeout_us;
 	alerts->retry_us = RETRY_US;
 	loop_timer_init(&alerts->timer, loop, "alertmanager", on_timer, alerts);

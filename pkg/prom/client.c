@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "http/client.h"
+#include "prom/url.h"
 
 #define CONNECT_US (5 * USEC_PER_SEC)
 #define MEMORY     (32 * 1024 * 1024) /* of one answer, read */
@@ -244,19 +245,6 @@ static int new_pool(struct prom *prom, const struct prom_options *options, struc
 			     &prom->pool, err);
 }
 
-static char *url_of(const char *base)
-{
-	struct str s = str_from(base);
-	struct buf url;
-
-	while (s.len > 0 && s.data[s.len - 1] == '/')
-		s.len--;
-	buf_init(&url, s.len + 64);
-	buf_add_str(&url, s);
-	buf_add_cstr(&url, "/api/v1/query");
-	return buf_take(&url);
-}
-
 static char *copy(const char *s)
 {
 	return s ? mem_strdup(s) : NULL;
@@ -274,7 +262,7 @@ int prom_new(struct loop *loop, const struct prom_options *options, struct prom 
 	prom = mem_alloc(sizeof(*prom));
 	prom->loop = loop;
 	prom->timeout_us = options->timeout_us;
-	prom->url = url_of(options->url);
+	prom->url = prom_url(options->url, "/api/v1/query");
 	prom->token_file = copy(options->bearer_token_file);
 	prom->username = copy(options->username);
 	prom->password_file = copy(options->password_file);

@@ -117,17 +117,19 @@ static bool ready(struct planning *p, struct condition *c)
 			     n);
 }
 
-/* --- Exceeded */
+/* --- what is measured only where the spec is in force */
 
-#define UNTIL "nobody is given more until it falls."
-
-static bool exceeded_not_measured(struct planning *p, struct condition *c)
+static bool not_measured(struct planning *p, struct condition *c)
 {
 	if (p->in_force)
 		return false;
 	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
 			     "The spec is not in force: nothing is measured against it.");
 }
+
+/* --- Exceeded */
+
+#define UNTIL "nobody is given more until it falls."
 
 static bool exceeded_memory(struct planning *p, struct condition *c)
 {
@@ -179,14 +181,6 @@ static bool exceeded_not(struct planning *p, struct condition *c)
 }
 
 /* --- TopologyMismatch */
-
-static bool topology_not_measured(struct planning *p, struct condition *c)
-{
-	if (p->in_force)
-		return false;
-	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
-			     "The spec is not in force: nothing is measured against it.");
-}
 
 static void say_spans(const struct topology_count *required, uint32_t spans, struct condition *c)
 {
@@ -291,14 +285,6 @@ static size_t count_in(const struct planning *p, enum objective_state state, siz
 	return n;
 }
 
-static bool objectives_not_measured(struct planning *p, struct condition *c)
-{
-	if (p->in_force)
-		return false;
-	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
-			     "The spec is not in force: nothing is measured against it.");
-}
-
 static bool objectives_not_asked(struct planning *p, struct condition *c)
 {
 	if (p->plan.status.n_objectives > 0)
@@ -368,32 +354,19 @@ static const struct check {
 	enum tenant_condition condition;
 	bool (*applies)(struct planning *p, struct condition *c); /* fills @c where it does */
 } checks[] = {
-	{TENANT_ACCEPTED, accepted_terminating},
-	{TENANT_ACCEPTED, accepted_invalid},
-	{TENANT_ACCEPTED, accepted_elsewhere},
-	{TENANT_ACCEPTED, accepted},
-	{TENANT_READY, ready_not_accepted},
-	{TENANT_READY, ready_to_be_written},
-	{TENANT_READY, ready_not_enforced},
-	{TENANT_READY, ready},
-	{TENANT_EXCEEDED, exceeded_not_measured},
-	{TENANT_EXCEEDED, exceeded_memory},
-	{TENANT_EXCEEDED, exceeded_gpus},
-	{TENANT_EXCEEDED, exceeded_unknown},
-	{TENANT_EXCEEDED, exceeded_not},
-	{TENANT_TOPOLOGY, topology_not_measured},
-	{TENANT_TOPOLOGY, topology_mismatched},
-	{TENANT_TOPOLOGY, topology_unknown},
-	{TENANT_TOPOLOGY, topology_not_asked},
-	{TENANT_TOPOLOGY, topology_as_asked},
-	{TENANT_OBJECTIVES, objectives_not_measured},
-	{TENANT_OBJECTIVES, objectives_not_asked},
-	{TENANT_OBJECTIVES, objectives_violated},
-	{TENANT_OBJECTIVES, objectives_at_risk},
-	{TENANT_OBJECTIVES, objectives_unknown},
-	{TENANT_OBJECTIVES, objectives_met},
-	{TENANT_ABNORMAL, tenant_say_abnormal},
-	{TENANT_THROTTLED, tenant_say_throttled},
+	{TENANT_ACCEPTED, accepted_terminating},  {TENANT_ACCEPTED, accepted_invalid},
+	{TENANT_ACCEPTED, accepted_elsewhere},    {TENANT_ACCEPTED, accepted},
+	{TENANT_READY, ready_not_accepted},       {TENANT_READY, ready_to_be_written},
+	{TENANT_READY, ready_not_enforced},       {TENANT_READY, ready},
+	{TENANT_EXCEEDED, not_measured},          {TENANT_EXCEEDED, exceeded_memory},
+	{TENANT_EXCEEDED, exceeded_gpus},         {TENANT_EXCEEDED, exceeded_unknown},
+	{TENANT_EXCEEDED, exceeded_not},          {TENANT_TOPOLOGY, not_measured},
+	{TENANT_TOPOLOGY, topology_mismatched},   {TENANT_TOPOLOGY, topology_unknown},
+	{TENANT_TOPOLOGY, topology_not_asked},    {TENANT_TOPOLOGY, topology_as_asked},
+	{TENANT_OBJECTIVES, not_measured},        {TENANT_OBJECTIVES, objectives_not_asked},
+	{TENANT_OBJECTIVES, objectives_violated}, {TENANT_OBJECTIVES, objectives_at_risk},
+	{TENANT_OBJECTIVES, objectives_unknown},  {TENANT_OBJECTIVES, objectives_met},
+	{TENANT_ABNORMAL, tenant_say_abnormal},   {TENANT_THROTTLED, tenant_say_throttled},
 };
 
 static const struct tenant_status *seen_status(const struct planning *p)

@@ -13,7 +13,7 @@
  * again by what came of it (a change seen by a watch, a back-off after a failure, a time the
  * decision named). A write that the server refuses for good, INVALID or FORBIDDEN, is a failure
  * too, but the others of the set are sent all the same. Reconcilers read state and return intent;
- * they never hear how it went.
+ * how a write went is told to `written`, for what no watch will show.
  */
 struct work_write {
 	enum kube_verb verb; /* CREATE, UPDATE, APPLY, MERGE_PATCH, DELETE */

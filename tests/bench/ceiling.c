@@ -52,9 +52,9 @@ static void decide(struct cluster *cluster, uint32_t tenant, struct arena *arena
 	if (!grants)
 		exit(1);
 	crowd_check(tenant_decide(&lookup.view, arena, grants, &sums, &err), &err);
-	cluster_grant(
-		cluster, tenant,
-		&(struct tenant_decision){lookup.namespaces, grants, lookup.view.n_members, &sums});
+	cluster_grant(cluster, tenant,
+		      &(struct tenant_decision){lookup.namespaces, grants, lookup.view.n_members,
+						&sums, THROTTLE_NOTHING});
 }
 
 static unsigned int decide_dirty(struct cluster *cluster, struct arena *arena)
