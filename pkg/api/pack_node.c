@@ -8,6 +8,7 @@
 #include "api/layout.h"
 #include "api/pack.h"
 #include "api/pack_common.h"
+#include "api/publisher.h"
 #include "api/quantity.h"
 #include "api/source_common.h"
 
@@ -96,6 +97,19 @@ static void measure_layout(const struct layout *layout, struct source_card *card
 			MAX(card->by[MEMORY_FROM_TOPOLOGY], layout->gpus[i].memory);
 }
 
+/* By others than the agent. */
+static int pack_published(const struct wire_list *annotations, const struct pack *pack,
+			  struct node_facts *facts)
+{
+	const struct publisher_input input = {.annotations = annotations};
+
+	if (publishers_read(&input, pack, &facts->layout) < 0)
+		return -1;
+	if (facts->layout)
+		facts->layout_state = LAYOUT_IS_KNOWN;
+	return 0;
+}
+
 /* What cannot be read says why, and is as unknown as what is not there. */
 static int pack_layout(const struct wire_list *annotations, const struct pack *pack,
 		       struct node_facts *facts)
@@ -109,7 +123,7 @@ static int pack_layout(const struct wire_list *annotations, const struct pack *p
 		return pack_no_memory(pack);
 	facts->layout_state = LAYOUT_IS_ABSENT;
 	if (!wire_map_get(annotations, STR(API_LAYOUT_ANNOTATION), &text))
-		return 0;
+		return pack_published(annotations, pack, facts);
 	if (api_read_layout(text, pack->arena, layout, &why) == 0) {
 		facts->layout = layout;
 		facts->layout_state = LAYOUT_IS_KNOWN;

@@ -53,7 +53,7 @@ static struct str shape_of(struct cluster *cluster, const struct layout *layout)
 	const int64_t head[] = {
 		layout->kubelet.policy,   layout->kubelet.pod_scope,  layout->kubelet.static_cpu,
 		(int64_t)layout->n_gpus,  (int64_t)layout->n_bridges, (int64_t)layout->n_links,
-		(int64_t)layout->n_numas, layout->distances != NULL,
+		(int64_t)layout->n_numas, layout->distances != NULL,  layout->cpus_unknown,
 	};
 
 	buf_reset(shape);
@@ -178,8 +178,11 @@ static uint32_t addresses_ref(struct cluster *cluster, const struct layout *layo
 {
 	struct str addresses[LIMIT_LAYOUT_GPUS];
 
-	for (size_t i = 0; i < layout->n_gpus; i++)
+	for (size_t i = 0; i < layout->n_gpus; i++) {
 		addresses[i] = layout->gpus[i].pci;
+		if (str_empty(addresses[i]))
+			return INTERN_EMPTY;
+	}
 	return devices_ref(cluster, addresses, layout->n_gpus);
 }
 

@@ -85,7 +85,7 @@ struct layout_mig {
 
 struct layout_gpu {
 	struct str uuid;    /* "GPU-..."; empty: not known */
-	struct str pci;     /* "0000:3b:00.0", lower case; each once */
+	struct str pci;     /* "0000:3b:00.0", lower case; each once; empty: not known */
 	struct str product; /* "NVIDIA-H100-80GB-HBM3", as the node's label has it; empty: not known
 			     */
 	uint32_t index;     /* the driver's; LAYOUT_NONE: not known */
@@ -117,6 +117,7 @@ struct layout {
 	struct layout_kubelet kubelet;
 	const struct layout_numa *numas;
 	size_t n_numas;            /* at most LIMIT_LAYOUT_NUMAS */
+	bool cpus_unknown;         /* numas may be some of them, and tell none of their CPUs */
 	const uint32_t *distances; /* n_numas x n_numas as in ACPI's SLIT, 10 is local; or NULL */
 	const struct layout_bridge *bridges;
 	size_t n_bridges; /* at most LIMIT_LAYOUT_BRIDGES */

@@ -208,6 +208,8 @@ static struct topo *allocate(const struct layout *layout)
 	topo->pairs = mem_alloc_array(n * n, sizeof(*topo->pairs));
 	for (size_t i = 0; i < layout->n_numas; i++)
 		topo->n_cpu_nodes += layout->numas[i].n_cpus > 0;
+	if (layout->cpus_unknown)
+		topo->n_cpu_nodes = TOPO_CPU_NODES_UNKNOWN;
 	for (size_t i = 0; i < MIN(layout->n_numas, (size_t)LIMIT_POLICY_NUMAS); i++)
 		topo->cpus[i] = layout->numas[i].n_cpus;
 	for (uint32_t i = 0; i < n; i++)

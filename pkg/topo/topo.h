@@ -14,6 +14,11 @@
  */
 #define TOPO_SCOPES (LAYOUT_NVLINK + 1)
 
+/* Of a layout that does not tell whose CPUs are whose: more than one, and how many matters to
+ * nobody.
+ */
+#define TOPO_CPU_NODES_UNKNOWN UINT32_MAX
+
 struct topo_card {
 	/* By scope, cards that lie in one domain with this one, and that do not. The card itself is
 	 * in neither; a card of which that is not known is in neither. */
@@ -24,7 +29,7 @@ struct topo_card {
 
 struct topo {
 	struct layout_kubelet kubelet;
-	uint32_t n_cards, n_cpu_nodes;     /* NUMA nodes with CPUs */
+	uint32_t n_cards, n_cpu_nodes;     /* NUMA nodes with CPUs, or TOPO_CPU_NODES_UNKNOWN */
 	uint32_t cpus[LIMIT_POLICY_NUMAS]; /* of each NUMA node, by its index */
 	uint64_t usable;                   /* those that have not failed */
 	int64_t *pairs;                    /* n_cards x n_cards: how close, 0 to itself */

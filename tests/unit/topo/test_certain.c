@@ -220,6 +220,23 @@ static void a_node_without_any_knowledge_is_never_certain_for_two_cards(void **s
 	check_rows(table, ARRAY_SIZE(table));
 }
 
+static void where_nobody_tells_whose_cpus_are_whose_they_may_be_anywhere(void **state)
+{
+	const struct topo_request request = {.free = 3, .count = 2, .most = 2, ALIGNED};
+	struct topo *topo;
+
+	(void)state;
+	machine_unknown(&machine, 2);
+	machine.layout.kubelet.policy = LAYOUT_POLICY_UNKNOWN;
+	topo = topo_new(&machine.layout);
+	assert_false(topo_kubelet_pins_apart(topo, &request));
+	topo_free(topo);
+	machine.layout.cpus_unknown = true;
+	topo = topo_new(&machine.layout);
+	assert_true(topo_kubelet_pins_apart(topo, &request));
+	topo_free(topo);
+}
+
 static const struct {
 	const char *sentence;
 	enum layout_policy policy;
@@ -431,6 +448,7 @@ int main(void)
 		cmocka_unit_test(a_box_whose_kubelet_does_not_align),
 		cmocka_unit_test(what_is_not_known_or_failed_is_not_certain),
 		cmocka_unit_test(a_node_without_any_knowledge_is_never_certain_for_two_cards),
+		cmocka_unit_test(where_nobody_tells_whose_cpus_are_whose_they_may_be_anywhere),
 		cmocka_unit_test(what_kubelet_admits),
 		cmocka_unit_test(what_kubelet_admits_beside_its_cpus),
 		cmocka_unit_test(what_restricted_admits_beside_its_cpus),
