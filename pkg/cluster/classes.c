@@ -7,6 +7,7 @@
  */
 #include "base/limits.h"
 #include "cluster/dra_internal.h"
+#include "cluster/wants.h"
 #include "model/claim.h"
 #include "model/resource.h"
 
@@ -300,6 +301,53 @@ bool class_resource_is_free(const struct cluster *cluster, uint32_t resource)
 	return class != TABLE_NONE && class_is_free(class_at(&cluster->dra, class));
 }
 
+/* --- rooms */
+
+/* Whether what is asked for as @resource may be counted otherwise once the class has changed. */
+static bool is_of_class(const struct cluster *cluster, const struct class_record *class,
+			uint32_t resource)
+{
+	struct str name;
+
+	if (resource == INTERN_EMPTY)
+		return false;
+	return resource == class->row ||
+	       (resource_device_class(intern_str(cluster->intern, resource), &name) &&
+		str_equal(name, intern_str(cluster->intern, class->name)));
+}
+
+/*
+ * What pods hold of nodes is counted by the resource that the class makes of the one that they name
+ * (class_row()): where any pod names it, before a class changes or after, rooms are worked out
+ * anew.
+ */
+static void rooms_outdate(struct cluster *cluster, const struct class_record *class)
+{
+	uint32_t want = cluster_want_next(cluster, 0);
+
+	for (; want != TABLE_NONE && !cluster->dra.rooms_stale;
+	     want = cluster_want_next(cluster, want + 1)) {
+		struct cluster_want asked;
+
+		cluster_want(cluster, want, &asked);
+		for (size_t i = 0; i < asked.n; i++)
+			cluster->dra.rooms_stale |=
+				is_of_class(cluster, class, asked.cells[i]->resource) ||
+				is_of_class(cluster, class, asked.cells[i]->device);
+	}
+}
+
+void class_rooms_refresh(struct cluster *cluster)
+{
+	if (!cluster->dra.rooms_stale)
+		return;
+	cluster->dra.rooms_stale = false;
+	for (uint32_t node = table_next(&cluster->nodes, 0); node != TABLE_NONE;
+	     node = table_next(&cluster->nodes, node + 1))
+		if (node_at(cluster, node)->first_pod != TABLE_NONE)
+			room_refresh(cluster, node);
+}
+
 /* --- the object */
 
 /* The name of the row; false where it is longer than a name can be. */
@@ -385,12 +433,14 @@ static int apply(struct cluster *cluster, const struct class_facts *facts, struc
 	record->resource_version = facts->resource_version;
 	if (same && is_same(cluster, record, facts, row))
 		return 0;
+	rooms_outdate(cluster, record);
 	record->in_table = facts->in_table;
 	record->gave_gpus = false;
 	set_text(cluster, &record->row, row);
 	set_text(cluster, &record->driver, facts->driver);
 	set_text(cluster, &record->type_domain, facts->type_domain);
 	set_text(cluster, &record->type, facts->type);
+	rooms_outdate(cluster, record);
 	class_offers_outdate(cluster);
 	prices_settle(cluster);
 	return 0;
@@ -407,6 +457,7 @@ void class_remove(struct cluster *cluster, uint32_t class)
 {
 	struct class_record *record = class_at(&cluster->dra, class);
 
+	rooms_outdate(cluster, record);
 	name_remove(cluster, CLUSTER_CLASSES, class);
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->row);

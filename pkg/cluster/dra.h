@@ -111,6 +111,7 @@ struct dra {
 	struct table claims, asks, results, pod_claims, claim_holders;
 	struct map classes_by_name, slices_by_name, claims_by_name;
 	struct map device_kinds_by_value, pools_by_name, devices_by_name, claim_holders_by_name;
+	bool rooms_stale;  /* what pods hold of nodes follows from a class that changed */
 	bool offers_stale; /* classes, or kinds that are offered, changed since class_offers */
 	/* Names of resources for which classes of GPUs stood before the start, as statuses tell; a
 	 * reference each. */

@@ -39,6 +39,8 @@ bool class_resource_is_free(const struct cluster *cluster, uint32_t resource);
  * out of date at once. The refresh is a part of prices_refresh().
  */
 void class_offers_outdate(struct cluster *cluster);
+/* Works out anew what is held of nodes, where a class changed that pods ask by. */
+void class_rooms_refresh(struct cluster *cluster);
 void class_offers_refresh(struct cluster *cluster);
 
 /* --- devices.c */

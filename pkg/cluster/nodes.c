@@ -113,6 +113,7 @@ static void offers_set(struct cluster *cluster, uint32_t node, const struct kind
 {
 	uint32_t offer = node_at(cluster, node)->first_offer, first = TABLE_NONE;
 
+	cluster->wants_changed++;
 	while (offer != TABLE_NONE) {
 		struct offer_cell cell = *offer_at(cluster, offer);
 
@@ -138,6 +139,8 @@ static void offers_count(struct cluster *cluster, uint32_t node, const struct ki
 	for (size_t i = 0; i < kinds->len; i++) {
 		uint32_t offer = offer_find(cluster, node_at(cluster, node), kinds->kinds[i]);
 
+		if (offer_at(cluster, offer)->allocatable != kinds->allocatable[i])
+			cluster->wants_changed++;
 		offer_at(cluster, offer)->count = kinds->counts[i];
 		offer_at(cluster, offer)->allocatable = kinds->allocatable[i];
 	}

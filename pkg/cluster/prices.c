@@ -321,6 +321,7 @@ void prices_refresh(struct cluster *cluster)
 		list_refresh(cluster);
 	classes_refresh(cluster);
 	class_list_refresh(cluster);
+	class_rooms_refresh(cluster);
 }
 
 void prices_settle(struct cluster *cluster)

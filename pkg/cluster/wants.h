@@ -20,7 +20,7 @@ struct cluster_want {
 
 uint32_t cluster_want_next(const struct cluster *cluster, uint32_t from); /* as table_next() */
 void cluster_want(const struct cluster *cluster, uint32_t want, struct cluster_want *ret_want);
-/* How often a pod came or went, or asked for something else. */
+/* How often a pod came or went, or asked for something else, or a node offered more or less. */
 uint64_t cluster_wants_changed(const struct cluster *cluster);
 
 /* What all nodes together offer of a resource and a product; some of several may be of one. */
