@@ -67,6 +67,14 @@ static int next_of_pair(struct reading *r, struct error *err)
 	return more < 0 ? -1 : error_set(err, ERROR_INVALID, "a sample is a time and a value");
 }
 
+/* Of a time that cannot be, none can be told from the controller's. */
+static int check_time(double at_s, struct error *err)
+{
+	if (at_s > 0 && at_s < 1e11)
+		return 0;
+	return error_set(err, ERROR_INVALID, "the time of a sample, %g, is none", at_s);
+}
+
 /* [ <seconds>, "<value>" ] */
 static int read_pair(struct reading *r, double *ret_value, struct error *err)
 {
@@ -74,8 +82,8 @@ static int read_pair(struct reading *r, double *ret_value, struct error *err)
 
 	if (json_pull_array(&r->pull, err) < 0 || next_of_pair(r, err) < 0 ||
 	    json_pull_number(&r->pull, &time, err) < 0 || read_double(time, &r->at_s, err) < 0 ||
-	    next_of_pair(r, err) < 0 || json_pull_string(&r->pull, &value, err) < 0 ||
-	    read_double(value, ret_value, err) < 0)
+	    check_time(r->at_s, err) < 0 || next_of_pair(r, err) < 0 ||
+	    json_pull_string(&r->pull, &value, err) < 0 || read_double(value, ret_value, err) < 0)
 		return -1;
 	switch (json_pull_element(&r->pull, err)) {
 	case 0:
@@ -268,7 +276,7 @@ int prom_read_answer(struct str text, struct arena *arena, struct prom_answer *r
 	if (done < 0)
 		return -1;
 	*ret_answer = (struct prom_answer){r.samples, r.n, 0, r.warning};
-	if (r.at_s > 0 && r.at_s < 1e11)
+	if (r.n > 0)
 		ret_answer->at_us = (int64_t)llround(r.at_s * 1e6);
 	return 0;
 }
