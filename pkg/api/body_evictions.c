@@ -92,6 +92,8 @@ static void add_receipt(struct json_out *out, const struct receipt *receipt)
 	add_when(out, "settledTime", receipt->settled_us);
 	add_beneficiary(out, &receipt->beneficiary);
 	add_text(out, "objective", receipt->objective);
+	if (receipt->value != 0)
+		json_out_cstring(out, "objectiveValue", objective_value_text(receipt->value).text);
 	add_text(out, "node", receipt->node);
 	add_cards(out, receipt->cards);
 	add_when(out, "heldUntil", receipt->held_until_us);

@@ -3,6 +3,7 @@
 #include "api/pack_evictions.h"
 
 #include "api/pack_status.h"
+#include "api/quantity.h"
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -172,6 +173,11 @@ static bool texts_fit(const struct wire_eviction *wire)
 	       wire->message.len <= LIMIT_RECEIPT_TEXT;
 }
 
+static bool value_of(struct str text, int64_t *ret_value)
+{
+	return str_empty(text) || quantity_parse_millionths(text, ret_value);
+}
+
 static bool read_head(const struct wire_eviction *wire, struct receipt *receipt)
 {
 	*receipt = (struct receipt){
@@ -186,8 +192,8 @@ static bool read_head(const struct wire_eviction *wire, struct receipt *receipt)
 		.message = wire->message,
 		.n_spared_all = wire->n_spared,
 	};
-	return texts_fit(wire) && wire->at_us > 0 && wire->n_spared >= 0 &&
-	       cause_of(wire->cause, &receipt->cause) &&
+	return texts_fit(wire) && wire->at_us > 0 && value_of(wire->value, &receipt->value) &&
+	       wire->n_spared >= 0 && cause_of(wire->cause, &receipt->cause) &&
 	       outcome_of(wire->outcome, &receipt->outcome) &&
 	       cards_of(wire->cards, &receipt->cards) &&
 	       read_pod(&wire->beneficiary, &receipt->beneficiary);

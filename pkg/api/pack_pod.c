@@ -457,6 +457,7 @@ static struct pod_facts outline_of(const struct wire_pod *wire)
 		.node = wire->spec.node_name,
 		.phase = phase_of(wire->status.phase),
 		.terminating = wire_has(meta, WIRE_META_DELETION),
+		.gated = wire->spec.gates.len > 0,
 		.created_us = meta->creation_us,
 		.deletion_us = wire_has(meta, WIRE_META_DELETION) ? meta->deletion_us : 0,
 		.extended_claim = wire->status.extended_claim.name,

@@ -46,6 +46,12 @@ static const struct field pod_claim_status_fields[] = {
 static const struct schema pod_claim_status_schema =
 	SCHEMA("PodResourceClaimStatus", struct wire_pod_claim_status, pod_claim_status_fields);
 
+static const struct field pod_gate_fields[] = {
+	FIELD(struct wire_pod_gate, name, "name", 1, FIELD_STRING),
+};
+static const struct schema pod_gate_schema =
+	SCHEMA("PodSchedulingGate", struct wire_pod_gate, pod_gate_fields);
+
 static const struct field pod_spec_fields[] = {
 	FIELD_SUB(struct wire_pod_spec, containers, "containers", 2, FIELD_MESSAGES,
 		  &container_schema),
@@ -55,6 +61,8 @@ static const struct field pod_spec_fields[] = {
 	FIELD_SUB(struct wire_pod_spec, init_containers, "initContainers", 20, FIELD_MESSAGES,
 		  &container_schema),
 	FIELD(struct wire_pod_spec, overhead, "overhead", 32, FIELD_QUANTITIES),
+	FIELD_SUB(struct wire_pod_spec, gates, "schedulingGates", 38, FIELD_MESSAGES,
+		  &pod_gate_schema),
 	FIELD_SUB(struct wire_pod_spec, claims, "resourceClaims", 39, FIELD_MESSAGES,
 		  &pod_claim_schema),
 };

@@ -66,6 +66,7 @@ static const struct field eviction_fields[] = {
 	JSON_SUB(struct wire_eviction, beneficiary, "beneficiary", FIELD_MESSAGE,
 		 &beneficiary_schema),
 	JSON(struct wire_eviction, objective, "objective", FIELD_STRING),
+	JSON(struct wire_eviction, value, "objectiveValue", FIELD_STRING),
 	JSON(struct wire_eviction, node, "node", FIELD_STRING),
 	JSON(struct wire_eviction, cards, "cards", FIELD_STRING),
 	JSON(struct wire_eviction, held_until_us, "heldUntil", FIELD_TIME),

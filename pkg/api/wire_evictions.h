@@ -43,7 +43,7 @@ struct wire_eviction {
 	struct str id, cause, outcome;
 	int64_t at_us, settled_us, held_until_us;
 	struct wire_eviction_pod beneficiary;
-	struct str objective, node, cards, proof, limits, message;
+	struct str objective, value, node, cards, proof, limits, message;
 	struct wire_list victims, spared; /* struct wire_eviction_pod */
 	int64_t n_spared;
 };

@@ -31,6 +31,12 @@ struct wire_pod_claim_status {
 	struct str name, claim;
 };
 
+/* What keeps it from being scheduled. */
+struct wire_pod_gate {
+	uint64_t present;
+	struct str name;
+};
+
 struct wire_pod_spec {
 	uint64_t present;
 	int64_t grace_s;
@@ -39,6 +45,7 @@ struct wire_pod_spec {
 	struct wire_list init_containers, containers; /* struct wire_container */
 	struct wire_list overhead;                    /* struct wire_pair */
 	struct wire_list claims;                      /* struct wire_pod_claim */
+	struct wire_list gates;                       /* struct wire_pod_gate */
 };
 
 #define WIRE_POD_GRACE 1

@@ -203,6 +203,14 @@ uint64_t cluster_pod_cards(const struct cluster *cluster, uint32_t pod)
 		       : pod_cards(cluster, node_at(cluster, record->node), record, &others);
 }
 
+bool cluster_pod_waits(const struct cluster *cluster, uint32_t pod)
+{
+	const struct pod_record *record = pod_at(cluster, pod);
+
+	return record->node == TABLE_NONE && !record->gated && !record->terminating &&
+	       !pod_finished(record);
+}
+
 struct cluster_pod_name cluster_pod_name(const struct cluster *cluster, uint32_t pod)
 {
 	const struct pod_record *record = pod_at(cluster, pod);

@@ -59,6 +59,10 @@ struct cluster_pod_name {
 /* Has the processor fetch what is read of a pod, for who asks about many; TABLE_NONE is none. */
 void cluster_pod_ahead(const struct cluster *cluster, uint32_t pod);
 
+/* Nobody has bound it, assumed it to be or gated it, and it neither ends nor has ended: it waits
+ * for its node. */
+bool cluster_pod_waits(const struct cluster *cluster, uint32_t pod);
+
 struct uid cluster_pod_uid(const struct cluster *cluster, uint32_t pod);
 /* Whether a handle that was kept is still that pod's. */
 bool cluster_pod_is(const struct cluster *cluster, uint32_t pod, struct uid uid);

@@ -367,6 +367,7 @@ static void put_receipt(struct buf *buf, const struct receipt *receipt)
 	pack_put_int(buf, receipt->settled_us);
 	put_pod(buf, &receipt->beneficiary);
 	pack_put_str(buf, receipt->objective);
+	pack_put_int(buf, receipt->value);
 	pack_put_str(buf, receipt->node);
 	pack_put_int(buf, (int64_t)receipt->cards);
 	pack_put_int(buf, receipt->held_until_us);
@@ -388,6 +389,7 @@ static struct receipt get_receipt(struct pack_reader *reader)
 	receipt.settled_us = pack_get_int(reader);
 	receipt.beneficiary = get_pod(reader);
 	receipt.objective = pack_get_str(reader);
+	receipt.value = pack_get_int(reader);
 	receipt.node = pack_get_str(reader);
 	receipt.cards = (uint64_t)pack_get_int(reader);
 	receipt.held_until_us = pack_get_int(reader);

@@ -320,6 +320,7 @@ static void describe(struct cluster *cluster, struct pod_record *record,
 	record->created_s = real_seconds(facts->created_us);
 	record->deletion_s = real_seconds(facts->deletion_us);
 	record->terminating = facts->terminating;
+	record->gated = facts->gated;
 	record->annotated = facts->annotated || (record->annotated && same);
 	record->epoch = cluster->epochs[CLUSTER_PODS];
 }
@@ -394,7 +395,7 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 	struct pod_record *record = pod_at(cluster, pod);
 	const struct presence before = presence_of(cluster, record);
 	bool counted = !pod_finished(record);
-	bool other = !uid_equal(record->uid, uid);
+	bool other = !uid_equal(record->uid, uid), gated = record->gated;
 	bool same =
 		entry_is(record, entry) && (!record->released || (!other && facts->terminating));
 
@@ -414,6 +415,8 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 	exit_follow(cluster, pod, facts, other);
 	if (before.terminating != record->terminating)
 		release_concerns(cluster, record);
+	if (gated != record->gated)
+		cluster_mark_dirty(cluster, record->namespace);
 	if (!same) {
 		ledger_add(cluster, pod);
 		if (counted || !entry->finished)

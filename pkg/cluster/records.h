@@ -53,6 +53,7 @@ struct pod_record {
 	uint8_t check, check_policy, check_scope; /* enum topology_check, and by what it was made */
 	bool check_told : 1;
 	bool terminating : 1;
+	bool gated : 1;
 	bool released : 1;  /* stuck terminating: its part is among what is released */
 	bool annotated : 1; /* annotations asked for something, if only once */
 };
@@ -312,6 +313,7 @@ struct tenant_record {
 	struct tenant_sums sums; /* as last decided */
 	uint32_t name, uid;      /* a reference each */
 	uint32_t unmoved;        /* a reference; cluster_tell_unmoved() */
+	uint32_t unhelped;       /* likewise; cluster_tell_unhelped() */
 	uint32_t first_member, n_members;
 	uint32_t first_selection, n_selections;
 	uint32_t bindings[TENANT_BINDING_COUNT];

@@ -52,6 +52,7 @@ void tenant_release(struct cluster *cluster, uint32_t tenant)
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->uid);
 	intern_unref(cluster->intern, record->unmoved);
+	intern_unref(cluster->intern, record->unhelped);
 	table_remove(&cluster->tenants, tenant);
 }
 
@@ -239,18 +240,27 @@ void tenant_gone(struct cluster *cluster, uint32_t tenant)
 	cluster_mark_tenant_dirty(cluster, tenant);
 }
 
-bool cluster_tell_unmoved(struct cluster *cluster, uint32_t tenant, struct str why)
+static bool tell(struct cluster *cluster, uint32_t tenant, uint32_t *told, struct str why)
 {
-	struct tenant_record *record = tenant_at(cluster, tenant);
-	uint32_t before = record->unmoved;
+	uint32_t before = *told;
 
 	why = utf8_prefix(why, LIMIT_INTERNED_STRING);
 	if (str_equal(intern_str(cluster->intern, before), why))
 		return false;
-	record->unmoved = intern_ref(cluster->intern, why);
+	*told = intern_ref(cluster->intern, why);
 	intern_unref(cluster->intern, before);
 	cluster_mark_tenant_dirty(cluster, tenant);
 	return true;
+}
+
+bool cluster_tell_unmoved(struct cluster *cluster, uint32_t tenant, struct str why)
+{
+	return tell(cluster, tenant, &tenant_at(cluster, tenant)->unmoved, why);
+}
+
+bool cluster_tell_unhelped(struct cluster *cluster, uint32_t tenant, struct str why)
+{
+	return tell(cluster, tenant, &tenant_at(cluster, tenant)->unhelped, why);
 }
 
 bool cluster_tenant_receipts(const struct cluster *cluster, uint32_t tenant, struct arena *arena,

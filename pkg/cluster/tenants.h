@@ -65,6 +65,7 @@ struct tenant_lookup {
 	const struct cluster_objective *objectives;
 	size_t n_objectives;
 	struct str unmoved;                                         /* cluster_tell_unmoved() */
+	struct str unhelped;                                        /* cluster_tell_unhelped() */
 	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* NULL: not there */
 };
 
@@ -75,6 +76,8 @@ bool cluster_tenant_facts(const struct cluster *cluster, uint32_t tenant, struct
 /* Why a pod of it that does not lie as is required is not moved, a sentence, for its condition;
  * empty: none waits. True, and the tenant is marked, where that is news. */
 bool cluster_tell_unmoved(struct cluster *cluster, uint32_t tenant, struct str why);
+/* Likewise why nothing is done for one that waits too long, or whose objective is bad. */
+bool cluster_tell_unhelped(struct cluster *cluster, uint32_t tenant, struct str why);
 
 /* What its status.evictions says (model/receipt.h), in @arena; texts are borrowed from the cluster.
  * False when the arena is full. */

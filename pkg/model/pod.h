@@ -111,6 +111,7 @@ struct pod_facts {
 	struct str product;        /* the card that its nodeSelector asks for; empty: any */
 	enum pod_phase phase;
 	bool terminating;   /* deletionTimestamp is set: it still holds its devices */
+	bool gated;         /* a scheduling gate keeps it from being scheduled */
 	int64_t created_us; /* real */
 	/* The ResourceClaim that the scheduler made for its extended resources; empty: none. */
 	struct str extended_claim;

@@ -130,6 +130,8 @@ enum quota_condition {
  *   (nothing tells of some), NOT_ACCEPTED
  * - Objectives: MET, AT_RISK, VIOLATED, NO_SIGNAL (of some nothing is known, and none is bad),
  *   NOT_ASKED, NOT_ACCEPTED
+ * - Unprotected: NOBODY_MAY_GO (a pod waits too long, or an objective is bad, and nobody is evicted
+ *   for it), AS_ASKED, NOT_ASKED, NOT_ACCEPTED
  * - Abnormal: NORMAL_USE, ABNORMAL_USE, SIGNALS_UNKNOWN (nothing tells), NOT_ASKED (feedback is
  *   Off), NOT_ACCEPTED
  * - Throttled: as of a quota
@@ -171,7 +173,8 @@ enum quota_condition {
 	X(MET, "Met")                              \
 	X(AT_RISK, "AtRisk")                       \
 	X(VIOLATED, "Violated")                    \
-	X(NO_SIGNAL, "NoSignal")
+	X(NO_SIGNAL, "NoSignal")                   \
+	X(NOBODY_MAY_GO, "NobodyMayGo")
 
 enum quota_reason {
 #define X(name, text) QUOTA_REASON_##name,

@@ -80,6 +80,7 @@ struct receipt {
 	 * its successor is: any pod of that owner in that namespace. */
 	struct receipt_pod beneficiary;
 	struct str objective;  /* of OBJECTIVE; else empty */
+	int64_t value;         /* of OBJECTIVE: millionths, what it was then; 0: not told */
 	struct str node;       /* where room was made, and is held; empty: none is */
 	uint64_t cards;        /* of the node's layout that are held; 0: none in particular */
 	int64_t held_until_us; /* real; the observation ends with it too */

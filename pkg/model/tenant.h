@@ -57,7 +57,8 @@ struct tenant_spec {
 	X(ABNORMAL, "Abnormal")         \
 	X(THROTTLED, "Throttled")       \
 	X(TOPOLOGY, "TopologyMismatch") \
-	X(OBJECTIVES, "Objectives")
+	X(OBJECTIVES, "Objectives")     \
+	X(UNPROTECTED, "Unprotected")
 
 enum tenant_condition {
 #define X(name, text) TENANT_##name,

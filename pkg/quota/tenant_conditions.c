@@ -348,25 +348,51 @@ static bool objectives_met(struct planning *p, struct condition *c)
 	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_MET, "All %zu objectives are met.", n);
 }
 
+/* --- Unprotected */
+
+static bool unprotected_not_asked(struct planning *p, struct condition *c)
+{
+	if (p->view->facts->spec.protection.mode != PROTECTION_OFF)
+		return false;
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_NOT_ASKED,
+			     "The spec has no protection: nobody is evicted for its pods.");
+}
+
+static bool unprotected_in_vain(struct planning *p, struct condition *c)
+{
+	if (str_empty(p->view->unhelped))
+		return false;
+	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_NOBODY_MAY_GO, "%.*s",
+			     STR_ARGS(p->view->unhelped));
+}
+
+static bool unprotected_not(struct planning *p UNUSED, struct condition *c)
+{
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_AS_ASKED,
+			     "Of its pods there is none for which somebody should go and may not.");
+}
+
 /* --- all of them */
 
 static const struct check {
 	enum tenant_condition condition;
 	bool (*applies)(struct planning *p, struct condition *c); /* fills @c where it does */
 } checks[] = {
-	{TENANT_ACCEPTED, accepted_terminating},  {TENANT_ACCEPTED, accepted_invalid},
-	{TENANT_ACCEPTED, accepted_elsewhere},    {TENANT_ACCEPTED, accepted},
-	{TENANT_READY, ready_not_accepted},       {TENANT_READY, ready_to_be_written},
-	{TENANT_READY, ready_not_enforced},       {TENANT_READY, ready},
-	{TENANT_EXCEEDED, not_measured},          {TENANT_EXCEEDED, exceeded_memory},
-	{TENANT_EXCEEDED, exceeded_gpus},         {TENANT_EXCEEDED, exceeded_unknown},
-	{TENANT_EXCEEDED, exceeded_not},          {TENANT_TOPOLOGY, not_measured},
-	{TENANT_TOPOLOGY, topology_mismatched},   {TENANT_TOPOLOGY, topology_unknown},
-	{TENANT_TOPOLOGY, topology_not_asked},    {TENANT_TOPOLOGY, topology_as_asked},
-	{TENANT_OBJECTIVES, not_measured},        {TENANT_OBJECTIVES, objectives_not_asked},
-	{TENANT_OBJECTIVES, objectives_violated}, {TENANT_OBJECTIVES, objectives_at_risk},
-	{TENANT_OBJECTIVES, objectives_unknown},  {TENANT_OBJECTIVES, objectives_met},
-	{TENANT_ABNORMAL, tenant_say_abnormal},   {TENANT_THROTTLED, tenant_say_throttled},
+	{TENANT_ACCEPTED, accepted_terminating},   {TENANT_ACCEPTED, accepted_invalid},
+	{TENANT_ACCEPTED, accepted_elsewhere},     {TENANT_ACCEPTED, accepted},
+	{TENANT_READY, ready_not_accepted},        {TENANT_READY, ready_to_be_written},
+	{TENANT_READY, ready_not_enforced},        {TENANT_READY, ready},
+	{TENANT_EXCEEDED, not_measured},           {TENANT_EXCEEDED, exceeded_memory},
+	{TENANT_EXCEEDED, exceeded_gpus},          {TENANT_EXCEEDED, exceeded_unknown},
+	{TENANT_EXCEEDED, exceeded_not},           {TENANT_TOPOLOGY, not_measured},
+	{TENANT_TOPOLOGY, topology_mismatched},    {TENANT_TOPOLOGY, topology_unknown},
+	{TENANT_TOPOLOGY, topology_not_asked},     {TENANT_TOPOLOGY, topology_as_asked},
+	{TENANT_OBJECTIVES, not_measured},         {TENANT_OBJECTIVES, objectives_not_asked},
+	{TENANT_OBJECTIVES, objectives_violated},  {TENANT_OBJECTIVES, objectives_at_risk},
+	{TENANT_OBJECTIVES, objectives_unknown},   {TENANT_OBJECTIVES, objectives_met},
+	{TENANT_ABNORMAL, tenant_say_abnormal},    {TENANT_THROTTLED, tenant_say_throttled},
+	{TENANT_UNPROTECTED, not_measured},        {TENANT_UNPROTECTED, unprotected_not_asked},
+	{TENANT_UNPROTECTED, unprotected_in_vain}, {TENANT_UNPROTECTED, unprotected_not},
 };
 
 static const struct tenant_status *seen_status(const struct planning *p)

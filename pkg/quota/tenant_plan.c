@@ -208,7 +208,8 @@ static bool same_values(const struct tenant_status *a, const struct tenant_statu
 static bool tells_amounts(int condition)
 {
 	return condition == TENANT_EXCEEDED || condition == TENANT_TOPOLOGY ||
-	       condition == TENANT_OBJECTIVES || condition == TENANT_ABNORMAL;
+	       condition == TENANT_OBJECTIVES || condition == TENANT_ABNORMAL ||
+	       condition == TENANT_UNPROTECTED;
 }
 
 static bool same_verdicts(const struct tenant_status *a, const struct tenant_status *b)

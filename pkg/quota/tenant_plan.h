@@ -33,7 +33,8 @@ struct tenant_plan_view {
 	struct topology_counts topology; /* of the cards that its pods have */
 	struct str mismatch_namespace; /* of a pod that does not lie as is required; empty: none */
 	struct str mismatch_pod;
-	struct str unmoved; /* why one of those is not moved, a sentence; empty: none waits */
+	struct str unmoved;  /* why one of those is not moved, a sentence; empty: none waits */
+	struct str unhelped; /* why nothing is done for a pod that is protected, a sentence */
 	/* What is known of its objectives, in the order of the spec; values rounded. */
 	const struct objective_status *objectives;
 	size_t n_objectives;

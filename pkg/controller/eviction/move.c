@@ -69,30 +69,6 @@ static void find_candidates(const struct eviction_turn *turn, struct candidates 
 
 /* --- the receipt */
 
-/* The pod as its receipt names it, in the arena. */
-static bool describe_pod(struct eviction_turn *turn, uint32_t pod, struct receipt_pod *ret_pod)
-{
-	const struct cluster *cluster = turn->reconciler->cluster;
-	struct cluster_pod_name name = cluster_pod_name(cluster, pod);
-	struct cluster_victim victim;
-	char uid[UID_TEXT_SIZE];
-	int64_t lost_us;
-
-	uid_text(name.uid, uid);
-	cluster_victim(cluster, pod, turn->now_us, turn->now_real_us, &victim);
-	lost_us = turn->now_real_us - MAX(victim.started_us, victim.checkpoint_us);
-	*ret_pod = (struct receipt_pod){
-		.namespace = name.namespace,
-		.name = name.name,
-		.uid = eviction_text_kept(turn, str_from(uid)),
-		.owner = name.owner,
-		.tenant = turn->facts.name,
-		.gpu_memory = victim.charge,
-		.lost = saturating_mul(MAX(lost_us, 0) / USEC_PER_SEC, victim.gpus),
-	};
-	return !str_empty(ret_pod->uid);
-}
-
 static struct str describe_proof(struct eviction_turn *turn, uint32_t pod,
 				 const struct migrate_found *found)
 {
@@ -116,101 +92,20 @@ static struct str describe_proof(struct eviction_turn *turn, uint32_t pod,
 	return kept;
 }
 
-static struct str describe_limits(struct eviction_turn *turn)
-{
-	struct buf text;
-	struct str kept;
-
-	buf_init(&text, LIMIT_RECEIPT_TEXT);
-	limits_describe(&turn->limits, &turn->facts.spec.protection, &text);
-	kept = eviction_text_kept(turn, buf_str(&text));
-	buf_clear(&text);
-	return kept;
-}
-
-static struct str make_id(struct eviction_turn *turn, const struct receipt_pod *self)
-{
-	struct buf text;
-	struct str kept;
-
-	buf_init(&text, LIMIT_RECEIPT_ID);
-	buf_printf(&text, "mismatch-%.*s-%lld", STR_ARGS(self->uid),
-		   (long long)(turn->now_real_us / USEC_PER_SEC));
-	kept = eviction_text_kept(turn, buf_str(&text));
-	buf_clear(&text);
-	return kept;
-}
-
-static bool reserve(struct eviction_turn *turn, uint32_t pod, const struct receipt *receipt,
-		    uint32_t node)
-{
-	const struct receipt_pod *self = &receipt->beneficiary;
-
-	return cluster_reserve(turn->reconciler->cluster,
-			       &(struct cluster_hold){
-				       .id = receipt->id,
-				       .tenant = turn->facts.name,
-				       .node = node,
-				       .cards = receipt->cards,
-				       .tier = turn->facts.spec.tier,
-				       .namespace = self->namespace,
-				       .name = self->name,
-				       .uid = self->uid,
-				       .owner = self->owner,
-				       .since_us = receipt->at_us,
-				       .until_us = receipt->held_until_us,
-				       .pod = pod,
-			       });
-}
-
-static void tell_move(struct eviction_turn *turn, const struct receipt *receipt)
-{
-	bool planned = receipt->outcome == RECEIPT_PLANNED;
-	struct buf note;
-
-	buf_init(&note, LIMIT_EVENT_NOTE);
-	buf_printf(&note, "Pod %.*s/%.*s of %.*s %s to be made anew on node %.*s (receipt %.*s). ",
-		   STR_ARGS(receipt->beneficiary.namespace), STR_ARGS(receipt->beneficiary.name),
-		   STR_ARGS(receipt->beneficiary.owner),
-		   planned ? "would be evicted (DryRun)" : "is evicted", STR_ARGS(receipt->node),
-		   STR_ARGS(receipt->id));
-	buf_add_str(&note, receipt->proof);
-	eviction_tell(turn, receipt, buf_str(&note));
-	buf_clear(&note);
-}
-
 static void move(struct eviction_turn *turn, uint32_t pod, const struct receipt_pod *self,
 		 const struct migrate_found *found)
 {
-	const struct protection_spec *protection = &turn->facts.spec.protection;
-	struct receipt_pod *victim = arena_alloc(&turn->reconciler->arena, sizeof(*victim));
-	bool planned = protection->mode == PROTECTION_DRY_RUN;
-	struct receipt *receipt = &turn->receipts[turn->n_receipts];
-
-	*receipt = (struct receipt){
-		.id = make_id(turn, self),
-		.cause = RECEIPT_MISMATCH,
-		.outcome = planned ? RECEIPT_PLANNED : RECEIPT_ISSUED,
-		.at_us = turn->now_real_us,
-		.settled_us = planned ? turn->now_real_us : 0,
-		.beneficiary = *self,
-		.node = cluster_node_name(turn->reconciler->cluster, found->node),
-		.cards = found->cards,
-		.held_until_us = saturating_add(turn->now_real_us, protection->observation_us),
-		.proof = describe_proof(turn, pod, found),
-		.limits = describe_limits(turn),
-		.victims = victim,
-		.n_victims = 1,
-	};
-	if (!victim || str_empty(receipt->id))
-		return;
-	*victim = *self;
-	if (!planned && !reserve(turn, pod, receipt, found->node))
-		return;
-	turn->reserved = planned ? STR_NONE : receipt->id;
-	turn->n_receipts++;
-	eviction_look_again(turn, receipt->held_until_us);
-	tell_move(turn, receipt);
+	eviction_issue(turn,
+		       &(struct receipt){
+			       .cause = RECEIPT_MISMATCH,
+			       .beneficiary = *self,
+			       .node = cluster_node_name(turn->reconciler->cluster, found->node),
+			       .cards = found->cards,
+			       .proof = describe_proof(turn, pod, found),
+			       .victims = self,
+			       .n_victims = 1,
+		       },
+		       pod);
 }
 
 /* --- who stays */
@@ -252,22 +147,22 @@ static bool try_one(struct eviction_turn *turn, uint32_t pod, bool *told, size_t
 	};
 	const struct migrate_view view = {&tools, &turn->limits, &turn->facts.spec.protection,
 					  turn->now_us, turn->now_real_us};
+	struct receipt_pod *self = arena_alloc(&turn->reconciler->arena, sizeof(*self));
 	struct migrate_found found;
-	struct receipt_pod self;
 
-	if (!describe_pod(turn, pod, &self))
+	if (!self || !eviction_name_pod(turn, pod, self))
 		return false;
-	migrate_decide(&view, pod, &self, &found);
+	migrate_decide(&view, pod, self, &found);
 	*searches += found.nodes > 0;
 	if (found.verdict == MIGRATE_MOVE) {
-		move(turn, pod, &self, &found);
+		move(turn, pod, self, &found);
 		return true;
 	}
 	if (found.verdict == MIGRATE_GOING)
 		return false;
 	look_again_at(turn, &found);
 	if (!*told)
-		tell_unmoved(turn, &self, &found);
+		tell_unmoved(turn, self, &found);
 	*told = true;
 	return false;
 }

@@ -19,6 +19,7 @@ void eviction_reconciler_init(struct eviction_reconciler *reconciler, struct met
 
 	arena_init(&reconciler->arena, LIMIT_DECODE_ARENA);
 	reconciler->memory = mem_alloc(sizeof(*reconciler->memory));
+	eviction_search_init(&reconciler->search);
 	reconciler->evictions = evict_metric(metrics);
 	if (metrics)
 		reconciler->receipts = metrics_counter(
@@ -29,6 +30,7 @@ void eviction_reconciler_init(struct eviction_reconciler *reconciler, struct met
 void eviction_reconciler_clear(struct eviction_reconciler *reconciler)
 {
 	arena_clear(&reconciler->arena);
+	eviction_search_clear(&reconciler->search);
 	if (reconciler->memory)
 		place_memory_clear(reconciler->memory);
 	mem_free(reconciler->memory);
@@ -259,6 +261,21 @@ static bool is_unseen(struct eviction_turn *turn)
 	return true;
 }
 
+static void decide_new(struct eviction_turn *turn)
+{
+	size_t before = turn->n_receipts;
+
+	if (!turn->facts.invalid && !turn->facts.terminating) {
+		eviction_make_room(turn);
+		if (turn->n_receipts == before)
+			eviction_relieve(turn);
+		if (turn->n_receipts == before)
+			eviction_move(turn);
+	}
+	if (!turn->in_vain)
+		cluster_tell_unhelped(turn->reconciler->cluster, turn->tenant, STR_NONE);
+}
+
 static int decide(struct eviction_turn *turn, struct error *err)
 {
 	size_t before = turn->n_receipts;
@@ -267,8 +284,7 @@ static int decide(struct eviction_turn *turn, struct error *err)
 		return -1;
 	turn->limits.own = turn->receipts;
 	turn->limits.n_own = turn->n_receipts;
-	if (!turn->facts.invalid && !turn->facts.terminating)
-		eviction_move(turn);
+	decide_new(turn);
 	if (turn->n_receipts > before)
 		return write_new(turn, err);
 	return turn->changed ? write_receipts(turn, err) : 0;

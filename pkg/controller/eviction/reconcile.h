@@ -8,14 +8,15 @@
 #include "controller/caches.h"
 #include "model/placement.h"
 #include "place/memory.h"
+#include "plan/plan.h"
 #include "runtime/recorder.h"
 #include "runtime/work.h"
 
 /*
  * The one that evicts pods for another's sake. One tenant at a time: what came of its open
- * receipts, then whether a pod of it is to be moved (plan/migrate.h), which is all that it is asked
- * for so far. All that it remembers is in the receipts of status.evictions, of which it alone
- * writes; what these are kept for says model/receipt.h.
+ * receipts, then whether room is to be made for a pod of it (plan/cause.h), one is to be relieved
+ * (plan/relief.h) or one is to be moved (plan/migrate.h). All that it remembers is in the receipts
+ * of status.evictions, of which it alone writes; what these are kept for says model/receipt.h.
  *
  * Writes go out in this order: the receipt, a notice on the victim, its eviction. Where the receipt
  * is refused the others are not sent; room is held (cluster/reserve.h) from the decision on. An
@@ -23,6 +24,31 @@
  * before that, has its eviction asked for again: it names one pod by its uid, so that no second one
  * goes. Nothing is decided for a tenant while a write of its status is unseen.
  */
+
+#define EVICTION_VAIN_MOST 256
+
+/* The plan that is being searched, and the pods for which none was found. */
+struct eviction_search {
+	struct plan *plan; /* owned; NULL: none */
+	struct plan_ask ask;
+	uint32_t tenant, pod;
+	struct uid uid;              /* the pod's */
+	int64_t generation;          /* of the tenant */
+	int64_t until_us;            /* monotonic: then another tenant's may begin */
+	struct arena arena;          /* the plan's own */
+	struct arena kept;           /* as long as the plan lives */
+	struct arena scratch;        /* of a search for relief */
+	struct place_memory *memory; /* owned; the plan's own */
+	struct eviction_vain {
+		struct uid uid;
+		int64_t again_us; /* real */
+		uint32_t tries;   /* 0: not in use */
+	} vain[EVICTION_VAIN_MOST];
+};
+
+void eviction_search_init(struct eviction_search *search);
+void eviction_search_clear(struct eviction_search *search);
+
 struct eviction_reconciler {
 	struct cluster *cluster; /* borrowed, all of them */
 	struct caches *caches;
@@ -34,6 +60,7 @@ struct eviction_reconciler {
 	struct metric_family *receipts;  /* by tenant, cause, outcome; may be NULL */
 	struct place_memory *memory;     /* owned */
 	struct arena arena;
+	struct eviction_search search;
 };
 
 /* @metrics may be NULL. */

@@ -17,10 +17,6 @@
 #include "controller/writes.h"
 #include "place/check.h"
 
-/* Evictions that are asked for again in one turn; beside them a receipt and its own three writes.
- */
-#define AGAIN_MOST 8
-
 /* --- asking */
 
 static int64_t grace_s(const struct cluster_victim *victim)
@@ -42,14 +38,14 @@ static int write_notice(struct eviction_turn *turn, const struct receipt_pod *po
 	return write_give_body(write, &body, err);
 }
 
-static int ask_one(struct eviction_turn *turn, const struct receipt *receipt,
-		   const struct receipt_pod *pod, bool notice, struct error *err)
+int eviction_ask_one(struct eviction_turn *turn, const struct receipt *receipt,
+		     const struct receipt_pod *pod, bool notice, struct error *err)
 {
 	const struct cluster *cluster = turn->reconciler->cluster;
 	uint32_t handle = cluster_pod_find(cluster, pod->namespace, pod->name, pod->uid);
 	struct cluster_victim victim;
 
-	if (handle == TABLE_NONE)
+	if (handle == TABLE_NONE || turn->set->n_writes + 2 > LIMIT_WRITES_PER_RECONCILE)
 		return 0;
 	cluster_victim(cluster, handle, turn->now_us, turn->now_real_us, &victim);
 	if (notice && write_notice(turn, pod, receipt->id, err) < 0)
@@ -65,15 +61,15 @@ int eviction_ask(struct eviction_turn *turn, const struct receipt *receipt, bool
 		 struct error *err)
 {
 	for (size_t i = 0; i < receipt->n_victims; i++)
-		if (ask_one(turn, receipt, &receipt->victims[i], notice, err) < 0)
+		if (eviction_ask_one(turn, receipt, &receipt->victims[i], notice, err) < 0)
 			return -1;
 	return 0;
 }
 
 /* --- settling */
 
-static PRINTF_LIKE(4, 5) void settle(struct eviction_turn *turn, struct receipt *receipt,
-				     enum receipt_outcome outcome, const char *format, ...)
+void eviction_end(struct eviction_turn *turn, struct receipt *receipt, enum receipt_outcome outcome,
+		  const char *format, ...)
 {
 	struct buf text;
 	va_list args;
@@ -152,24 +148,24 @@ static void settle_in_the_end(struct eviction_turn *turn, struct receipt *receip
 	struct cluster_pod_name name;
 
 	if (successor->pod == TABLE_NONE) {
-		settle(turn, receipt, RECEIPT_INEFFECTIVE,
-		       "%.*s made no other pod until the room was let go.",
-		       STR_ARGS(receipt->beneficiary.owner));
+		eviction_end(turn, receipt, RECEIPT_INEFFECTIVE,
+			     "%.*s made no other pod until the room was let go.",
+			     STR_ARGS(receipt->beneficiary.owner));
 		return;
 	}
 	name = cluster_pod_name(turn->reconciler->cluster, successor->pod);
 	if (successor->there)
-		settle(turn, receipt, RECEIPT_HELPED,
-		       "Pod %.*s is on node %.*s; which cards it has is not known.",
-		       STR_ARGS(name.name), STR_ARGS(name.node));
+		eviction_end(turn, receipt, RECEIPT_HELPED,
+			     "Pod %.*s is on node %.*s; which cards it has is not known.",
+			     STR_ARGS(name.name), STR_ARGS(name.node));
 	else if (successor->bound)
-		settle(turn, receipt, RECEIPT_INEFFECTIVE,
-		       "Pod %.*s is on node %.*s, and not where room was held.",
-		       STR_ARGS(name.name), STR_ARGS(name.node));
+		eviction_end(turn, receipt, RECEIPT_INEFFECTIVE,
+			     "Pod %.*s is on node %.*s, and not where room was held.",
+			     STR_ARGS(name.name), STR_ARGS(name.node));
 	else
-		settle(turn, receipt, RECEIPT_INEFFECTIVE,
-		       "Pod %.*s was bound to no node until the room was let go.",
-		       STR_ARGS(name.name));
+		eviction_end(turn, receipt, RECEIPT_INEFFECTIVE,
+			     "Pod %.*s was bound to no node until the room was let go.",
+			     STR_ARGS(name.name));
 }
 
 static void judge_successor(struct eviction_turn *turn, struct receipt *receipt)
@@ -183,10 +179,10 @@ static void judge_successor(struct eviction_turn *turn, struct receipt *receipt)
 		bool spans = successor.check == CHECK_SPANS;
 
 		name = cluster_pod_name(turn->reconciler->cluster, successor.pod);
-		settle(turn, receipt, spans ? RECEIPT_INEFFECTIVE : RECEIPT_HELPED,
-		       "Pod %.*s is on node %.*s, and its cards %s.", STR_ARGS(name.name),
-		       STR_ARGS(name.node),
-		       spans ? "do not lie as is required either" : "lie as is required");
+		eviction_end(turn, receipt, spans ? RECEIPT_INEFFECTIVE : RECEIPT_HELPED,
+			     "Pod %.*s is on node %.*s, and its cards %s.", STR_ARGS(name.name),
+			     STR_ARGS(name.node),
+			     spans ? "do not lie as is required either" : "lie as is required");
 	} else if (turn->now_real_us >= receipt->held_until_us) {
 		settle_in_the_end(turn, receipt, &successor);
 	} else {
@@ -221,20 +217,20 @@ static int judge_victim(struct eviction_turn *turn, struct receipt *receipt, uin
 
 	cluster_victim(turn->reconciler->cluster, pod, turn->now_us, turn->now_real_us, &victim);
 	if (!victim.terminating && victim.refused) {
-		settle(turn, receipt, RECEIPT_REFUSED, "The pod was not evicted: %s.",
-		       victim.refused);
+		eviction_end(turn, receipt, RECEIPT_REFUSED, "The pod was not evicted: %s.",
+			     victim.refused);
 		return 0;
 	}
 	if (turn->now_real_us >= receipt->held_until_us) {
-		settle(turn, receipt, RECEIPT_INEFFECTIVE,
-		       "The pod was there still when the room was let go.");
+		eviction_end(turn, receipt, RECEIPT_INEFFECTIVE,
+			     "The pod was there still when the room was let go.");
 		return 0;
 	}
 	eviction_look_again(turn, receipt->held_until_us);
-	if (victim.terminating || victim.finished || turn->set->n_writes >= AGAIN_MOST ||
+	if (victim.terminating || victim.finished || turn->set->n_writes >= EVICTION_AGAIN_MOST ||
 	    !may_ask_again(turn, pod, &receipt->beneficiary, &victim))
 		return 0;
-	return ask_one(turn, receipt, &receipt->beneficiary, false, err);
+	return eviction_ask_one(turn, receipt, &receipt->beneficiary, false, err);
 }
 
 static int judge_move(struct eviction_turn *turn, struct receipt *receipt, struct error *err)
@@ -249,17 +245,6 @@ static int judge_move(struct eviction_turn *turn, struct receipt *receipt, struc
 	return 0;
 }
 
-/* Of a version that evicts for other causes; nothing of it is left under way for ever. */
-static int judge_other(struct eviction_turn *turn, struct receipt *receipt)
-{
-	if (turn->now_real_us >= receipt->held_until_us)
-		settle(turn, receipt, RECEIPT_INEFFECTIVE,
-		       "Nobody looked at what came of it until its time was over.");
-	else
-		eviction_look_again(turn, receipt->held_until_us);
-	return 0;
-}
-
 int eviction_settle(struct eviction_turn *turn, struct error *err)
 {
 	for (size_t i = 0; i < turn->n_receipts; i++) {
@@ -269,12 +254,13 @@ int eviction_settle(struct eviction_turn *turn, struct error *err)
 		if (receipt->outcome != RECEIPT_ISSUED)
 			continue;
 		if (receipt_is_ahead(receipt->at_us, turn->now_real_us)) {
-			settle(turn, receipt, RECEIPT_INEFFECTIVE,
-			       "Its time is more than an hour ahead of the controller's clock.");
+			eviction_end(
+				turn, receipt, RECEIPT_INEFFECTIVE,
+				"Its time is more than an hour ahead of the controller's clock.");
 			continue;
 		}
 		r = receipt->cause == RECEIPT_MISMATCH ? judge_move(turn, receipt, err)
-						       : judge_other(turn, receipt);
+						       : eviction_judge_served(turn, receipt, err);
 		if (r < 0)
 			return -1;
 	}

@@ -10,6 +10,10 @@
  * How the reconcile of a tenant's evictions is made:
  *   reconcile.c  gather, in which order what is done, the receipts' write
  *   settle.c     what came of open receipts
+ *   served.c     likewise, where somebody went for one that stays
+ *   receipt.c    a new receipt
+ *   room.c       for which pod that waits who goes
+ *   relieve.c    who goes for a bad objective
  *   move.c       which pod is moved
  */
 struct eviction_turn {
@@ -19,11 +23,16 @@ struct eviction_turn {
 	struct receipt *receipts; /* its own, the oldest first; with room for one more */
 	size_t n_receipts;
 	bool changed;        /* they are to be written */
+	bool in_vain;        /* there is a pod for which nobody may go; why is told */
 	struct str reserved; /* id of a new receipt, for which room is held; empty: none */
 	struct limits_view limits;
 	struct work_set *set;
 	int64_t now_us, now_real_us;
 };
+
+/* Writes of one turn after which no eviction is asked for again; beside them there is a receipt
+ * with its own. */
+#define EVICTION_AGAIN_MOST 8
 
 #define EVICTION_RELOOK_US (10 * USEC_PER_SEC) /* at pods that wait to be moved */
 
@@ -35,9 +44,40 @@ void eviction_tell(struct eviction_turn *turn, const struct receipt *receipt, st
 
 /* Writes are added to the turn's set by both. */
 int eviction_settle(struct eviction_turn *turn, struct error *err);
-/* Before the writes: adds at most one receipt, and reserves its room. */
+/* The pod as a receipt names it; texts in the arena, or the cluster's. False where that is full. */
+bool eviction_name_pod(struct eviction_turn *turn, uint32_t pod, struct receipt_pod *ret_pod);
+/* Several, in the arena; NULL. */
+const struct receipt_pod *eviction_name_pods(struct eviction_turn *turn, const uint32_t *pods,
+					     size_t n);
+/*
+ * Adds a receipt of @draft: cause, beneficiary, objective, node, cards, proof, victims and who is
+ * spared; reserves its room, for what @pod asks for, or TABLE_NONE. At most one in a turn. False:
+ * there is none.
+ */
+bool eviction_issue(struct eviction_turn *turn, const struct receipt *draft, uint32_t pod);
+
+/* Before the writes, each of them unless there is a new receipt. */
+void eviction_make_room(struct eviction_turn *turn);
+void eviction_relieve(struct eviction_turn *turn);
 void eviction_move(struct eviction_turn *turn);
-/* The victims' notice and eviction. */
+/*
+ * Nobody may go for a pod: its condition says so, once an Event of it, and it is tried again later.
+ * @why: a clause that goes on after the pod's name.
+ */
+void eviction_in_vain(struct eviction_turn *turn, uint32_t pod, const struct receipt_pod *self,
+		      struct str why);
+/* Whether that was not long ago. */
+bool eviction_waits_in_vain(struct eviction_turn *turn, uint32_t pod);
+/* An outcome, with its sentence. */
+void eviction_end(struct eviction_turn *turn, struct receipt *receipt, enum receipt_outcome outcome,
+		  const char *format, ...) PRINTF_LIKE(4, 5);
+/* Of causes whose beneficiary is not a victim itself. */
+int eviction_judge_served(struct eviction_turn *turn, struct receipt *receipt, struct error *err);
+/* One victim's notice and eviction, where it is there still and the set has room for both. */
+int eviction_ask_one(struct eviction_turn *turn, const struct receipt *receipt,
+		     const struct receipt_pod *pod, bool notice, struct error *err);
+/* The victims' notice and eviction; those for whom the set has no room are asked in a later turn.
+ */
 int eviction_ask(struct eviction_turn *turn, const struct receipt *receipt, bool notice,
 		 struct error *err);
 

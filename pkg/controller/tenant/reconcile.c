@@ -121,7 +121,7 @@ static void record_changes(const struct turn *turn)
 		[TENANT_READY] = CONDITION_FALSE,      [TENANT_ACCEPTED] = CONDITION_FALSE,
 		[TENANT_EXCEEDED] = CONDITION_TRUE,    [TENANT_TOPOLOGY] = CONDITION_TRUE,
 		[TENANT_OBJECTIVES] = CONDITION_FALSE, [TENANT_ABNORMAL] = CONDITION_TRUE,
-		[TENANT_THROTTLED] = CONDITION_TRUE,
+		[TENANT_THROTTLED] = CONDITION_TRUE,   [TENANT_UNPROTECTED] = CONDITION_TRUE,
 	};
 	const struct tenant_facts *tenant = &turn->lookup.facts;
 
@@ -251,6 +251,7 @@ static int decide_plan(struct turn *turn, struct error *err)
 		.offender_namespace = turn->feedback.offender_namespace,
 		.offender = turn->feedback.offender,
 		.unmoved = lookup->unmoved,
+		.unhelped = lookup->unhelped,
 		.now_real_us = clock_real(loop_clock(turn->reconciler->loop)),
 	};
 

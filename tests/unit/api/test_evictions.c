@@ -128,6 +128,7 @@ static void assert_receipt_equal(const struct receipt *a, const struct receipt *
 	assert_int_equal(a->settled_us, b->settled_us);
 	assert_pod_equal(&a->beneficiary, &b->beneficiary);
 	assert_true(str_equal(a->objective, b->objective));
+	assert_int_equal(a->value, b->value);
 	assert_true(str_equal(a->node, b->node));
 	assert_int_equal(a->cards, b->cards);
 	assert_int_equal(a->held_until_us, b->held_until_us);
@@ -163,6 +164,7 @@ static struct receipt whole_receipt(struct receipt_pod victims[2], struct receip
 				.owner = STR("ReplicaSet/b"),
 				.gpu_memory = 1 << 30},
 		.objective = STR("ttft"),
+		.value = 512340,
 		.node = STR("n1"),
 		.cards = UINT64_C(1) << 63 | 5,
 		.held_until_us = 1767323165000001,

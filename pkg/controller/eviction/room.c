@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PendingPod: room for a pod that waits too long. One plan at a time is searched, some nodes of it
+ * in each turn of the loop, so that kube-scheduler's questions never wait for it; it ends with its
+ * pod, and where another tenant waits for its turn too long.
+ */
+#include "base/checked.h"
+#include "base/mem.h"
+#include "cluster/looks.h"
+#include "cluster/read.h"
+#include "cluster/tenants.h"
+#include "controller/evict_write.h"
+#include "controller/eviction/turn.h"
+#include "plan/cause.h"
+
+#define NODES_A_TURN      64
+#define PLAN_MOST_US      (5 * USEC_PER_SEC) /* then another tenant's turn has come */
+#define ANOTHER_US        (USEC_PER_SEC / 10)
+#define VAIN_US           (10 * USEC_PER_SEC) /* until it is tried again, twice as long each time */
+#define VAIN_DOUBLINGS    3
+#define VAIN_FORGOTTEN_US (600 * USEC_PER_SEC) /* then it begins anew, with an Event */
+
+/* --- the plan that is under way */
+
+void eviction_search_init(struct eviction_search *search)
+{
+	arena_init(&search->arena, LIMIT_DECODE_ARENA);
+	arena_init(&search->kept, LIMIT_DECODE_ARENA);
+	arena_init(&search->scratch, LIMIT_DECODE_ARENA);
+	search->memory = mem_alloc(sizeof(*search->memory));
+}
+
+static void drop(struct eviction_search *search)
+{
+	plan_free(search->plan);
+	search->plan = NULL;
+}
+
+void eviction_search_clear(struct eviction_search *search)
+{
+	drop(search);
+	if (search->memory)
+		place_memory_clear(search->memory);
+	mem_free(search->memory);
+	arena_clear(&search->arena);
+	arena_clear(&search->kept);
+	arena_clear(&search->scratch);
+	*search = (struct eviction_search){0};
+}
+
+static bool is_ours(const struct eviction_turn *turn)
+{
+	const struct eviction_search *search = &turn->reconciler->search;
+
+	return search->plan && search->tenant == turn->tenant;
+}
+
+static bool is_to_go_on(const struct eviction_turn *turn)
+{
+	const struct eviction_search *search = &turn->reconciler->search;
+	const struct cluster *cluster = turn->reconciler->cluster;
+
+	return cluster_pod_is(cluster, search->pod, search->uid) &&
+	       cluster_pod_waits(cluster, search->pod) &&
+	       search->generation == turn->facts.generation;
+}
+
+/* --- those for whom nothing was found */
+
+static struct eviction_vain *find_vain(struct eviction_search *search, struct uid uid)
+{
+	for (size_t i = 0; i < EVICTION_VAIN_MOST; i++)
+		if (search->vain[i].tries > 0 && uid_equal(search->vain[i].uid, uid))
+			return &search->vain[i];
+	return NULL;
+}
+
+/* Where all are in use the one that is due first is forgotten: it is tried earlier than need be. */
+static struct eviction_vain *make_vain(struct eviction_search *search, struct uid uid)
+{
+	struct eviction_vain *oldest = &search->vain[0];
+
+	for (size_t i = 0; i < EVICTION_VAIN_MOST && oldest->tries > 0; i++)
+		if (search->vain[i].tries == 0 || search->vain[i].again_us < oldest->again_us)
+			oldest = &search->vain[i];
+	*oldest = (struct eviction_vain){.uid = uid};
+	return oldest;
+}
+
+static void tell_in_vain(struct eviction_turn *turn, const struct receipt_pod *self, bool event,
+			 struct str why)
+{
+	struct buf note;
+
+	buf_init(&note, LIMIT_EVENT_NOTE);
+	buf_printf(&note, "Nobody is evicted for pod %.*s/%.*s, ", STR_ARGS(self->namespace),
+		   STR_ARGS(self->name));
+	buf_add_str(&note, why);
+	buf_add_cstr(&note, ".");
+	if (!turn->in_vain)
+		cluster_tell_unhelped(turn->reconciler->cluster, turn->tenant, buf_str(&note));
+	turn->in_vain = true;
+	if (event)
+		recorder_event(turn->reconciler->recorder,
+			       &(struct recorder_event){{STR("v1"), str_from(api_pods.kind),
+							 self->namespace, self->name, self->uid},
+							"Warning",
+							"NobodyMayGo",
+							EVICT_ACTION,
+							buf_str(&note)});
+	buf_clear(&note);
+}
+
+void eviction_in_vain(struct eviction_turn *turn, uint32_t pod, const struct receipt_pod *self,
+		      struct str why)
+{
+	struct eviction_search *search = &turn->reconciler->search;
+	struct uid uid = cluster_pod_uid(turn->reconciler->cluster, pod);
+	struct eviction_vain *vain = find_vain(search, uid);
+
+	if (!vain)
+		vain = make_vain(search, uid);
+	else if (saturating_add(vain->again_us, VAIN_FORGOTTEN_US) < turn->now_real_us)
+		vain->tries = 0;
+	tell_in_vain(turn, self, vain->tries == 0, why);
+	vain->again_us = saturating_add(turn->now_real_us,
+					VAIN_US << MIN(vain->tries, (uint32_t)VAIN_DOUBLINGS));
+	vain->tries++;
+	eviction_look_again(turn, vain->again_us);
+}
+
+bool eviction_waits_in_vain(struct eviction_turn *turn, uint32_t pod)
+{
+	const struct eviction_vain *vain = find_vain(
+		&turn->reconciler->search, cluster_pod_uid(turn->reconciler->cluster, pod));
+
+	if (!vain || vain->again_us <= turn->now_real_us)
+		return false;
+	turn->in_vain = true;
+	eviction_look_again(turn, vain->again_us);
+	return true;
+}
+
+static void give_up(struct eviction_turn *turn, const struct receipt_pod *self, struct str why)
+{
+	struct buf text;
+
+	buf_init(&text, LIMIT_EVENT_NOTE);
+	buf_printf(&text, "which waits: %.*s", STR_ARGS(why));
+	turn->in_vain = false; /* what was told before the search is over */
+	eviction_in_vain(turn, turn->reconciler->search.pod, self, buf_str(&text));
+	buf_clear(&text);
+	drop(&turn->reconciler->search);
+}
+
+static void give_up_plan(struct eviction_turn *turn, const struct receipt_pod *self)
+{
+	struct buf why;
+
+	buf_init(&why, LIMIT_EVENT_NOTE);
+	plan_describe(turn->reconciler->search.plan, &why);
+	give_up(turn, self, buf_str(&why));
+	buf_clear(&why);
+}
+
+/* --- the receipt */
+
+static bool is_victim(const struct plan_found *found, uint32_t pod)
+{
+	for (size_t i = 0; i < found->n_victims; i++)
+		if (found->victims[i] == pod)
+			return true;
+	return false;
+}
+
+static struct str why_spared(const struct eviction_turn *turn, uint32_t pod)
+{
+	struct cluster_victim victim;
+	enum plan_exemption exemption;
+
+	cluster_victim(turn->reconciler->cluster, pod, turn->now_us, turn->now_real_us, &victim);
+	exemption = plan_exempt(&turn->reconciler->search.ask, pod, &victim);
+	return exemption == PLAN_NONE ? STR("others are enough, and cost less")
+				      : str_from(plan_exemption_text(exemption));
+}
+
+/* Of the node that is chosen; the plan's proof counts those of all. */
+static bool spare(struct eviction_turn *turn, const struct plan_found *found,
+		  struct receipt *receipt)
+{
+	const struct cluster *cluster = turn->reconciler->cluster;
+	struct receipt_pod *spared =
+		arena_alloc(&turn->reconciler->arena, RECEIPT_SPARED * sizeof(*spared));
+
+	if (!spared)
+		return false;
+	for (uint32_t pod = cluster_node_pod(cluster, found->node); pod != TABLE_NONE;
+	     pod = cluster_node_pod_next(cluster, pod)) {
+		if (cluster_pod_finished(cluster, pod) || is_victim(found, pod))
+			continue;
+		receipt->n_spared_all++;
+		if (receipt->n_spared == RECEIPT_SPARED)
+			continue;
+		if (!eviction_name_pod(turn, pod, &spared[receipt->n_spared]))
+			return false;
+		spared[receipt->n_spared++].note = why_spared(turn, pod);
+	}
+	receipt->spared = spared;
+	return true;
+}
+
+static struct str describe_proof(struct eviction_turn *turn, const struct receipt_pod *self)
+{
+	struct eviction_search *search = &turn->reconciler->search;
+	int64_t waited_us = turn->now_real_us -
+			    cluster_pod_name(turn->reconciler->cluster, search->pod).created_us;
+	struct buf text;
+	struct str kept;
+
+	buf_init(&text, LIMIT_RECEIPT_TEXT);
+	buf_printf(&text, "Pod %.*s waits for its node since %lld seconds, of %lld: ",
+		   STR_ARGS(self->name), (long long)(waited_us / USEC_PER_SEC),
+		   (long long)(turn->facts.spec.pending_us / USEC_PER_SEC));
+	plan_describe(search->plan, &text);
+	buf_add_cstr(&text, ".");
+	kept = eviction_text_kept(turn, buf_str(&text));
+	buf_clear(&text);
+	return kept;
+}
+
+/* What other receipts took since the search began. */
+static bool still_may_go(const struct eviction_turn *turn, const struct receipt *receipt)
+{
+	struct limits_answer limits;
+
+	limits_decide(&turn->limits, &turn->facts.spec.protection, &receipt->beneficiary, &limits);
+	if (limits.left < receipt->n_victims)
+		return false;
+	for (size_t i = 0; i < receipt->n_victims; i++)
+		if (limits_owner_until(&turn->limits, receipt->victims[i].namespace,
+				       receipt->victims[i].owner) > turn->now_real_us)
+			return false;
+	return true;
+}
+
+static void issue(struct eviction_turn *turn, const struct receipt_pod *self,
+		  const struct plan_found *found)
+{
+	struct eviction_search *search = &turn->reconciler->search;
+	struct receipt draft = {
+		.cause = RECEIPT_PENDING,
+		.beneficiary = *self,
+		.node = cluster_node_name(turn->reconciler->cluster, found->node),
+		.cards = found->cards,
+		.proof = describe_proof(turn, self),
+		.victims = eviction_name_pods(turn, found->victims, found->n_victims),
+		.n_victims = found->n_victims,
+	};
+
+	if (!draft.victims || !spare(turn, found, &draft) || !still_may_go(turn, &draft)) {
+		give_up(turn, self, STR("the limits changed while it was looked for"));
+		return;
+	}
+	eviction_issue(turn, &draft, search->pod);
+	drop(search);
+}
+
+/* --- the search */
+
+static void go_on(struct eviction_turn *turn)
+{
+	struct eviction_search *search = &turn->reconciler->search;
+	struct receipt_pod self;
+	struct plan_found found;
+
+	search->ask.now_us = turn->now_us;
+	search->ask.now_real_us = turn->now_real_us;
+	if (!plan_step(search->plan, NODES_A_TURN)) {
+		eviction_look_again(turn, turn->now_real_us);
+		return;
+	}
+	if (!eviction_name_pod(turn, search->pod, &self))
+		drop(search);
+	else if (plan_finish(search->plan, &found))
+		issue(turn, &self, &found);
+	else
+		give_up_plan(turn, &self);
+}
+
+static bool begin(struct eviction_turn *turn, uint32_t pod, size_t most)
+{
+	struct eviction_reconciler *reconciler = turn->reconciler;
+	struct eviction_search *search = &reconciler->search;
+	struct place_tools tools = {
+		.cluster = reconciler->cluster,
+		.weights = reconciler->weights,
+		.memory = search->memory,
+		.arena = &search->arena,
+	};
+
+	search->ask = (struct plan_ask){
+		.pod = pod,
+		.tier = turn->facts.spec.tier,
+		.protection = turn->facts.spec.protection,
+		.most = most,
+		.now_us = turn->now_us,
+		.now_real_us = turn->now_real_us,
+	};
+	arena_reset(&search->kept);
+	if (!cause_left_alone(reconciler->cluster, &turn->limits, &search->kept,
+			      &search->ask.left_alone, &search->ask.n_left_alone))
+		return false;
+	search->tenant = turn->tenant;
+	search->pod = pod;
+	search->uid = cluster_pod_uid(reconciler->cluster, pod);
+	search->generation = turn->facts.generation;
+	search->until_us = turn->now_us + PLAN_MOST_US;
+	search->plan = plan_new(&tools, &search->ask);
+	return true;
+}
+
+/* Whether its turn is now: neither served, nor in vain lately, nor beyond the limits. */
+static bool is_next(struct eviction_turn *turn, uint32_t pod, size_t *ret_most)
+{
+	struct limits_answer limits;
+	struct receipt_pod self;
+	struct buf why;
+
+	if (!eviction_name_pod(turn, pod, &self) || cause_is_served(&turn->limits, &self) ||
+	    eviction_waits_in_vain(turn, pod))
+		return false;
+	limits_decide(&turn->limits, &turn->facts.spec.protection, &self, &limits);
+	*ret_most = limits.left;
+	if (limits.verdict == LIMITED_FREE)
+		return true;
+	buf_init(&why, LIMIT_EVENT_NOTE);
+	buf_printf(&why, "which waits: %s", limit_verdict_text(limits.verdict));
+	tell_in_vain(turn, &self, false, buf_str(&why));
+	buf_clear(&why);
+	eviction_look_again(turn, MIN(limits.again_us, turn->now_real_us + VAIN_US));
+	return false;
+}
+
+static void look_for_next(struct eviction_turn *turn, const struct cause_waiters *waiters)
+{
+	struct eviction_search *search = &turn->reconciler->search;
+	size_t most;
+
+	for (size_t i = 0; i < waiters->n; i++) {
+		if (!is_next(turn, waiters->list[i].pod, &most))
+			continue;
+		if (search->plan && search->until_us > turn->now_us)
+			eviction_look_again(turn, turn->now_real_us + ANOTHER_US);
+		else {
+			drop(search);
+			if (begin(turn, waiters->list[i].pod, most))
+				go_on(turn);
+		}
+		return;
+	}
+}
+
+void eviction_make_room(struct eviction_turn *turn)
+{
+	const struct tenant_spec *spec = &turn->facts.spec;
+	struct cause_waiters waiters;
+
+	if (is_ours(turn) && !is_to_go_on(turn))
+		drop(&turn->reconciler->search);
+	if (spec->protection.mode == PROTECTION_OFF)
+		return;
+	cause_waiters(turn->reconciler->cluster, turn->tenant, spec->pending_us, turn->now_real_us,
+		      &waiters);
+	eviction_look_again(turn, waiters.next_us);
+	if (is_ours(turn)) {
+		turn->in_vain = true; /* what was told of it holds on until it is decided */
+		go_on(turn);
+	} else {
+		look_for_next(turn, &waiters);
+	}
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who waits, who is served already, and what came of a receipt. */
+#include "plan/cause.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "cluster/looks.h"
+#include "cluster/objectives.h"
+#include "cluster/read.h"
+#include "cluster/tenants.h"
+#include "plan/internal.h"
+
+/* --- who waits */
+
+static bool is_before(const struct cluster *cluster, const struct cause_waiting *a,
+		      const struct cause_waiting *b)
+{
+	if (a->since_us != b->since_us)
+		return a->since_us < b->since_us;
+	return plan_uid_compare(cluster_pod_uid(cluster, a->pod),
+				cluster_pod_uid(cluster, b->pod)) < 0;
+}
+
+/* In order; the one that waits least falls out. */
+static void add(const struct cluster *cluster, struct cause_waiters *waiters,
+		const struct cause_waiting *one)
+{
+	size_t i = waiters->n;
+
+	if (i < CAUSE_WAITING_MOST)
+		waiters->n++;
+	else if (!is_before(cluster, one, &waiters->list[--i]))
+		return;
+	for (; i > 0 && is_before(cluster, one, &waiters->list[i - 1]); i--)
+		waiters->list[i] = waiters->list[i - 1];
+	waiters->list[i] = *one;
+}
+
+static void look_at(const struct cluster *cluster, uint32_t pod, int64_t pending_us,
+		    int64_t now_real_us, struct cause_waiters *waiters)
+{
+	struct cause_waiting one;
+	int64_t due_us;
+
+	if (!cluster_pod_waits(cluster, pod))
+		return;
+	one = (struct cause_waiting){pod, cluster_pod_name(cluster, pod).created_us};
+	due_us = saturating_add(one.since_us, pending_us);
+	if (due_us > now_real_us)
+		waiters->next_us = MIN(waiters->next_us, due_us);
+	else
+		add(cluster, waiters, &one);
+}
+
+void cause_waiters(const struct cluster *cluster, uint32_t tenant, int64_t pending_us,
+		   int64_t now_real_us, struct cause_waiters *ret_waiters)
+{
+	ret_waiters->n = 0;
+	ret_waiters->next_us = TIME_NEVER;
+	if (pending_us == AMOUNT_NONE)
+		return;
+	for (uint32_t ns = cluster_namespace_next(cluster, 0); ns != TABLE_NONE;
+	     ns = cluster_namespace_next(cluster, ns + 1)) {
+		if (cluster_tenant_of(cluster, ns) != tenant)
+			continue;
+		for (uint32_t pod = cluster_namespace_pod(cluster, ns); pod != TABLE_NONE;
+		     pod = cluster_namespace_pod_next(cluster, pod))
+			look_at(cluster, pod, pending_us, now_real_us, ret_waiters);
+	}
+}
+
+/* --- who is served */
+
+bool cause_is_served(const struct limits_view *view, const struct receipt_pod *beneficiary)
+{
+	for (size_t i = 0; i < view->n_own; i++) {
+		const struct receipt *receipt = &view->own[i];
+
+		if (!str_equal(receipt->beneficiary.uid, beneficiary->uid))
+			continue;
+		if (receipt->outcome == RECEIPT_ISSUED)
+			return true;
+		if (receipt->outcome == RECEIPT_PLANNED &&
+		    saturating_add(receipt->at_us, RECEIPT_LOOKS_BACK_US) > view->now_real_us)
+			return true;
+	}
+	return false;
+}
+
+/* --- who is left alone */
+
+struct workloads {
+	struct plan_workload *list;
+	size_t n;
+};
+
+static size_t count_victims(const struct receipt *receipts, size_t n)
+{
+	size_t victims = 0;
+
+	for (size_t i = 0; i < n; i++)
+		victims += receipts[i].n_victims;
+	return victims;
+}
+
+/* By handle: any pod of the workload has that. Where none is left nobody can be taken either. */
+static void add_workload(const struct cluster *cluster, const struct receipt_pod *victim,
+			 struct workloads *to)
+{
+	uint32_t ns = cluster_namespace_find(cluster, victim->namespace);
+
+	for (uint32_t pod = ns == TABLE_NONE ? TABLE_NONE : cluster_namespace_pod(cluster, ns);
+	     pod != TABLE_NONE; pod = cluster_namespace_pod_next(cluster, pod)) {
+		struct cluster_victim of;
+
+		if (!str_equal(cluster_pod_name(cluster, pod).owner, victim->owner))
+			continue;
+		cluster_victim(cluster, pod, 0, 0, &of);
+		to->list[to->n++] = (struct plan_workload){of.namespace, of.owner};
+		return;
+	}
+}
+
+static void add_workloads(const struct cluster *cluster, const struct limits_view *view,
+			  const struct receipt *receipts, size_t n, struct workloads *to)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < receipts[i].n_victims; k++) {
+			const struct receipt_pod *victim = &receipts[i].victims[k];
+
+			if (!str_empty(victim->owner) &&
+			    limits_owner_until(view, victim->namespace, victim->owner) >
+				    view->now_real_us)
+				add_workload(cluster, victim, to);
+		}
+}
+
+bool cause_left_alone(const struct cluster *cluster, const struct limits_view *view,
+		      struct arena *arena, const struct plan_workload **ret_list, size_t *ret_n)
+{
+	size_t most =
+		count_victims(view->own, view->n_own) + count_victims(view->others, view->n_others);
+	struct workloads to = {arena_alloc(arena, MAX(most, (size_t)1) * sizeof(*to.list)), 0};
+
+	if (!to.list)
+		return false;
+	add_workloads(cluster, view, view->own, view->n_own, &to);
+	add_workloads(cluster, view, view->others, view->n_others, &to);
+	qsort(to.list, to.n, sizeof(*to.list), plan_workload_compare);
+	*ret_list = to.list;
+	*ret_n = to.n;
+	return true;
+}
+
+/* --- what came of it */
+
+enum receipt_outcome cause_judge_pending(const struct receipt *receipt,
+					 const struct cause_seen *seen)
+{
+	if (!seen->there)
+		return RECEIPT_MOOT;
+	if (seen->bound && seen->staying > 0)
+		return RECEIPT_MOOT;
+	if (seen->bound)
+		return seen->held ? RECEIPT_HELPED : RECEIPT_INEFFECTIVE;
+	if (receipt->n_victims > 0 && seen->refused == receipt->n_victims)
+		return RECEIPT_REFUSED;
+	if (seen->now_real_us >= receipt->held_until_us)
+		return RECEIPT_INEFFECTIVE;
+	return RECEIPT_ISSUED;
+}
+
+static bool is_better(const struct receipt *receipt, const struct cause_value *now)
+{
+	int64_t least = receipt->value / 100 * CAUSE_BETTER_PERCENT;
+
+	if (now->state == OBJECTIVE_UNKNOWN || now->value == OBJECTIVE_NO_VALUE ||
+	    receipt->value == 0)
+		return false;
+	return now->direction == OBJECTIVE_BELOW ? receipt->value - now->value >= least
+						 : now->value - receipt->value >= least;
+}
+
+enum receipt_outcome cause_judge_objective(const struct receipt *receipt,
+					   const struct cause_seen *seen,
+					   const struct cause_value *now)
+{
+	if (!seen->there)
+		return RECEIPT_MOOT;
+	if (receipt->n_victims > 0 && seen->refused == receipt->n_victims)
+		return RECEIPT_REFUSED;
+	if (seen->now_real_us < receipt->held_until_us)
+		return RECEIPT_ISSUED;
+	if (now->state == OBJECTIVE_MET && seen->staying + seen->leaving > 0)
+		return RECEIPT_MOOT;
+	return now->state == OBJECTIVE_MET || is_better(receipt, now) ? RECEIPT_HELPED
+								      : RECEIPT_INEFFECTIVE;
+}

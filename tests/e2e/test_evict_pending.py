@@ -1,0 +1,134 @@
+"""An inference pod that waits has room made for it, on a real API server, kube-scheduler and kubelet's own managers: the
+fewest go, and of these the cheapest; what they leave is nobody else's; who may not go stays, and the reason is told.
+"""
+
+import types
+
+import pytest
+import scheduler as lib
+from cluster import Cluster, NotYet, wait_for
+from controller import Controller, free_port, install
+from crowded import Crowded
+from kubelets import Kubelets, sold_twice
+from moves import NOTICE
+from placement import refusal
+
+
+@pytest.fixture(scope="module")
+def placed(tmp_path_factory):
+    """A cluster whose GPU pods go through our scheduler and extender."""
+    with Cluster.start("--with", "kubelet-devices") as cluster:
+        install(cluster)
+        folder = tmp_path_factory.mktemp("pending")
+        certs = lib.make_certificates(folder / "certs")
+        port = free_port()
+        controller = Controller(
+            cluster, folder / "controller", "-v", "2", f"--extender-address=127.0.0.1:{port}",
+            f"--extender-tls-cert-file={certs}/server.crt", f"--extender-tls-private-key-file={certs}/server.key",
+            f"--extender-client-ca-file={certs}/ca.crt").start()
+        scheduler = lib.Scheduler(cluster, folder / "scheduler", extender=f"https://127.0.0.1:{port}", certs=certs).start()
+        yield types.SimpleNamespace(cluster=cluster, controller=controller, scheduler=scheduler, kubelets=Kubelets(cluster))
+        scheduler.stop()
+        assert controller.stop(30)[0] == 0, controller.log()[-4000:]
+
+
+@pytest.fixture
+def scene_of(placed):
+    """Makes a full node: one training pod of 4 cards, and two of 2."""
+    scenes = []
+
+    def make(kind, **protection):
+        scene = Crowded(placed.cluster, placed.kubelets, kind, **protection)
+        scenes.append(scene)
+        scene.train("large", 4, size="large")
+        scene.train("small-1", 2, size="small")
+        scene.train("small-2", 2, size="small")
+        return scene
+    yield make
+    for scene in scenes:
+        scene.remove()
+
+
+def wait_refused(scene, namespace, name):
+    wait_for(lambda: refusal(scene.get(namespace, name)) or NotYet(scene.get(namespace, name)["status"]), f"{name} waits")
+
+
+def events_on(scene, pod, reason):
+    return [e for e in scene.cluster.get(f"/apis/events.k8s.io/v1/namespaces/{scene.web.name}/events")["items"]
+            if e["regarding"].get("uid") == pod["metadata"]["uid"] and e["reason"] == reason]
+
+
+def test_the_cheapest_goes_and_nobody_else_gets_its_room(placed, scene_of, tell):
+    scene = scene_of("room")
+    scene.put(scene.rivals, "rival", 2)
+    wait_refused(scene, scene.rivals, "rival")
+    pod = scene.put(scene.web, "web-0", 2)
+    receipt = scene.wait_receipt("Helped")
+    assert (receipt["cause"], receipt["node"]) == ("PendingPod", scene.node)
+    assert receipt["beneficiary"]["uid"] == pod["metadata"]["uid"]
+    assert len(receipt["victims"]) == 1 and receipt["victims"][0]["name"].startswith("small-")
+    assert {s["name"] for s in receipt["spared"]} | {receipt["victims"][0]["name"]} == {"large", "small-1", "small-2"}
+    assert "with 1 of 3 pods gone" in receipt["proof"] and receipt["limits"] and receipt["settledTime"]
+    assert scene.running(scene.web, "web-0")["spec"]["nodeName"] == scene.node
+    assert scene.training_names() == {"large", "small-1", "small-2"} - {receipt["victims"][0]["name"]}
+    assert not scene.get(scene.rivals, "rival")["spec"].get("nodeName")
+    assert scene.tenant.object()["status"]["evictionCount"] == 1 and len(scene.receipts()) == 1
+    assert not sold_twice(placed.kubelets.report().pods)
+    tell(f"room: {receipt['proof']} {receipt['message']}")
+
+
+def test_who_a_budget_keeps_stays_though_it_is_cheaper(scene_of):
+    scene = scene_of("budget")
+    scene.budget("small", size="small")
+    scene.put(scene.web, "web-0", 2)
+    receipt = scene.wait_receipt("Helped")
+    assert [v["name"] for v in receipt["victims"]] == ["large"]
+    assert all("PodDisruptionBudget" in s["reason"] for s in receipt["spared"]) and len(receipt["spared"]) == 2
+    assert scene.training_names() == {"small-1", "small-2"}
+
+
+def test_where_nobody_may_go_the_reason_is_told_once(scene_of):
+    scene = scene_of("vain")
+    scene.budget("all-large", size="large")
+    scene.budget("all-small", size="small")
+    pod = scene.put(scene.web, "web-0", 2)
+    told = scene.wait_in_vain("0 of 3 candidates eligible: 3: a PodDisruptionBudget allows no disruption")
+    assert told["reason"] == "NobodyMayGo" and "web-0" in told["message"]
+    assert wait_for(lambda: events_on(scene, pod, "NobodyMayGo") or NotYet("no Event"), "an Event on the pod")
+    assert len(events_on(scene, pod, "NobodyMayGo")) == 1 and not scene.receipts()
+    assert scene.training_names() == {"large", "small-1", "small-2"}
+    # Once it waits no more, there is nothing to tell.
+    scene.cluster.api("DELETE", f"{scene.web.pods}/web-0").ok()
+    scene.tenant.wait_condition("Unprotected", "False", "AsAsked")
+
+
+def test_what_dry_run_would_do_stands_in_a_receipt(scene_of):
+    scene = scene_of("dry", mode="DryRun")
+    scene.put(scene.web, "web-0", 2)
+    receipt = scene.wait_receipt("Planned")
+    assert receipt["node"] == scene.node and receipt["victims"][0]["name"].startswith("small-")
+    assert scene.training_names() == {"large", "small-1", "small-2"}
+    spared = scene.get(scene.training, receipt["victims"][0]["name"])
+    assert NOTICE not in spared["metadata"].get("annotations", {})
+    assert not scene.get(scene.web, "web-0")["spec"].get("nodeName")
+    assert len(scene.receipts()) == 1 and scene.tenant.object()["status"]["evictionCount"] == 0
+
+
+def test_several_go_together_where_one_is_not_enough(scene_of):
+    scene = scene_of("several")
+    scene.put(scene.web, "web-0", 8)
+    receipt = scene.wait_receipt("Helped")
+    assert {v["name"] for v in receipt["victims"]} == {"large", "small-1", "small-2"} and "spared" not in receipt
+    assert scene.running(scene.web, "web-0") and scene.training_names() == set()
+
+
+def test_a_gated_pod_does_not_wait(scene_of):
+    scene = scene_of("gated")
+    scene.put(scene.web, "gated", 4, gates=["example.com/later"])
+    scene.put(scene.web, "web-0", 2)
+    receipt = scene.wait_receipt("Helped")
+    assert receipt["beneficiary"]["name"] == "web-0" and len(scene.receipts()) == 1
+    # Once the gate is gone it does.
+    scene.cluster.api("PATCH", f"{scene.web.pods}/gated", {"spec": {"schedulingGates": None}}).ok()
+    scene.running(scene.web, "gated")
+    assert scene.training_names() == {"small-1", "small-2"} - {receipt["victims"][0]["name"]}
