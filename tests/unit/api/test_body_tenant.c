@@ -58,8 +58,8 @@ static void a_status_has_all_amounts_and_conditions(void **state)
 		"'throttle':{'step':'NoNewGrants','percent':70,'cause':'pods use more GPU memory "
 		"than they were granted and cards of pods do not lie as is required','signals':["
 		"'MemoryOvershoot','TopologyMismatch'],'since':'2026-01-02T03:04:05Z',"
-		"'until':'2026-01-02T03:05:05Z','futileTries':2},'conditions':[" CONDITION("Ready") "," CONDITION("Accepted") "," CONDITION(
-			"Exceeded") "," CONDITION("Abnormal") "," CONDITION("Throttled") "," CONDITION("TopologyMismatch") "," CONDITION("Objectives") "," CONDITION("Unprotected") "]}}");
+		"'until':'2026-01-02T03:05:05Z','futileTries':2},'conditions':[" CONDITION("Ready") "," CONDITION("Accepted") "," CONDITION("Exceeded") "," CONDITION(
+			"Abnormal") "," CONDITION("Throttled") "," CONDITION("TopologyMismatch") "," CONDITION("Objectives") "," CONDITION("Unprotected") "]}}");
 }
 
 static void a_status_without_ceiling_leaves_it_out(void **state)
