@@ -141,19 +141,20 @@ static bool add_others(struct eviction_turn *turn, uint32_t tenant, struct recei
 
 	if (!cluster_tenant_receipts(turn->reconciler->cluster, tenant, arena, &receipts, &n))
 		return false;
-	if (had + n > *capacity) {
+	if (n == 0)
+		return true;
+	if (!*list || had + n > *capacity) {
 		struct receipt *grown;
 
 		*capacity = 2 * (had + n);
 		grown = arena_alloc(arena, *capacity * sizeof(*grown));
 		if (!grown)
 			return false;
-		for (size_t i = 0; i < had; i++)
+		for (size_t i = 0; *list && i < had; i++)
 			grown[i] = (*list)[i];
 		*list = grown;
 	}
-	if (n > 0)
-		turn->limits.n_others = had + take(turn, receipts, n, false, *list + had);
+	turn->limits.n_others = had + take(turn, receipts, n, false, *list + had);
 	return true;
 }
 
