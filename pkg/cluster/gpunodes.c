@@ -247,7 +247,7 @@ const struct seen_pod *seen_pod_of(const struct cluster *cluster, const struct n
 				   const struct pod_record *pod)
 {
 	const struct seen_pods *seen = seen_on(cluster, node);
-	struct seen_pod wanted;
+	struct seen_pod wanted = {0};
 
 	if (!seen || seen->n_pods == 0)
 		return NULL;

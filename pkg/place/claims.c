@@ -32,7 +32,7 @@ static uint64_t possible(const struct cluster_room *room, const struct cluster_c
 
 struct place_answer place_fit_claims(const struct place *place, uint32_t node)
 {
-	const struct cluster_room room = cluster_room(place->tools.cluster, node);
+	const struct cluster_room room = cluster_room_for(place->tools.cluster, &place->ask, node);
 	struct cluster_claims claims;
 	bool more = place->ask.n > 0; /* devices besides, by a plugin */
 

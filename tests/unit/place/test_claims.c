@@ -13,6 +13,7 @@
 #include "cluster/assume.h"
 #include "cluster/looks.h"
 #include "cluster/read.h"
+#include "cluster/reserve.h"
 #include "lib/layouts.h"
 #include "place/check.h"
 #include "place/place.h"
@@ -425,6 +426,22 @@ static void required_is_refused_where_it_is_not_certain(void **state)
 	}
 }
 
+static void cards_that_a_trial_frees_may_be_chosen_too(void **state)
+{
+	struct scene *s = *state;
+	uint32_t holder, pod;
+	const struct cluster_trial trial = {&holder, 1};
+
+	s->required = true;
+	tell_claim(s, "held", 4, 0xf0);
+	holder = tell_pod(s, "holder", "held", "n");
+	tell_claim(s, "c", 2, 0);
+	pod = tell_pod(s, "p", "c", "");
+	assert_fit(s, pod, PLACE_FITS, 0);
+	place_try(&s->place, &trial);
+	assert_int_equal(place_fit(&s->place, the_node(s)).verdict, PLACE_CLAIMS);
+}
+
 static void cpus_of_ones_own_may_be_anywhere(void **state)
 {
 	struct scene *s = *state;
@@ -506,6 +523,7 @@ int main(void)
 		CASE(what_is_no_gpu_is_nobodys_concern),
 		CASE(a_claim_that_is_not_seen_yet_is_told),
 		CASE(required_is_refused_where_it_is_not_certain),
+		CASE(cards_that_a_trial_frees_may_be_chosen_too),
 		CASE(cpus_of_ones_own_may_be_anywhere),
 		CASE(cards_of_claims_are_checked),
 		CASE(one_without_gpus_is_not_checked),
