@@ -62,6 +62,7 @@ static const struct {
 	 "sidecar nvidia.com/gpu=1; init nvidia.com/gpu=4; normal nvidia.com/gpu=2"},
 	{"pod.overhead", "", 1, "normal nvidia.com/gpu=1; overhead nvidia.com/gpu=1"},
 	{"pod.terminating", "", 1, "normal nvidia.com/gpu=1"},
+	{"pod.gated", "", 1, "normal nvidia.com/gpu=1"},
 };
 
 static void recorded_pods_ask_for_what_their_manifests_say(void **state)
@@ -97,6 +98,7 @@ static void recorded_pods_ask_for_what_their_manifests_say(void **state)
 		assert_true(facts.created_us > 1577836800000000);
 		assert_int_equal(facts.terminating,
 				 strcmp(recorded_pods[i].name, "pod.terminating") == 0);
+		assert_int_equal(facts.gated, strcmp(recorded_pods[i].name, "pod.gated") == 0);
 	}
 }
 

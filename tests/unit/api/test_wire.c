@@ -174,6 +174,7 @@ static void recordings_have_every_field(void **state)
 		{"pod.deployment-vllm", &wire_pod_schema},
 		{"pod.overhead", &wire_pod_schema},
 		{"pod.given", &wire_pod_schema},
+		{"pod.gated", &wire_pod_schema},
 		{"pod.extended-claim", &wire_pod_schema},
 		{"pod.claimed", &wire_pod_schema},
 		{"node.h100", &wire_node_schema},
