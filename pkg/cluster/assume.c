@@ -77,6 +77,11 @@ void cluster_expire_assumptions(struct cluster *cluster, int64_t now_us, int64_t
 	*ret_next_us = next_us;
 }
 
+bool cluster_pod_assumed(const struct cluster *cluster, uint32_t pod)
+{
+	return pod_at(cluster, pod)->assumption != TABLE_NONE;
+}
+
 uint32_t cluster_assumptions(const struct cluster *cluster)
 {
 	return cluster->assumptions.count;

@@ -17,6 +17,8 @@ void cluster_assume(struct cluster *cluster, uint32_t pod, uint32_t node, uint64
 void cluster_unassume(struct cluster *cluster, uint32_t pod);
 /* Ends those whose time is over. @ret_next_us: when the next one is; TIME_NEVER. */
 void cluster_expire_assumptions(struct cluster *cluster, int64_t now_us, int64_t *ret_next_us);
+/* No watch has shown yet that it is bound. */
+bool cluster_pod_assumed(const struct cluster *cluster, uint32_t pod);
 uint32_t cluster_assumptions(const struct cluster *cluster);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What came of receipts by which others go for a pod that stays. */
+#include "cluster/assume.h"
 #include "cluster/looks.h"
 #include "cluster/objectives.h"
 #include "cluster/placement.h"
@@ -41,7 +42,8 @@ static struct str see(const struct eviction_turn *turn, const struct receipt *re
 
 	if (seen.there) {
 		node = cluster_pod_name(turn->reconciler->cluster, pod).node;
-		seen.bound = !str_empty(node);
+		seen.coming = cluster_pod_assumed(turn->reconciler->cluster, pod);
+		seen.bound = !str_empty(node) && !seen.coming;
 		seen.held = str_equal(node, receipt->node);
 	}
 	see_victims(turn, receipt, &seen);
@@ -120,7 +122,10 @@ static int judge_pending(struct eviction_turn *turn, struct receipt *receipt, st
 		return 0;
 	}
 	eviction_look_again(turn, receipt->held_until_us);
-	return ask_again(turn, receipt, err);
+	if (!seen.coming)
+		return ask_again(turn, receipt, err);
+	eviction_look_again(turn, turn->now_real_us + USEC_PER_SEC);
+	return 0;
 }
 
 /* --- objectives */
