@@ -53,6 +53,15 @@ def renew(cluster, node, duration=DURATION):
     answer.ok()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def fresh(world):
+    """A controller that has told nothing yet: what another module's nodes of these names were told would be continued, as
+    one series, and so be no Event of a test here."""
+    if world.controller.alive:
+        world.controller.stop(30)
+    world.controller.start()
+
+
 @pytest.fixture
 def pair(world, running, nodes):
     """Two nodes that publish nothing, and the controller."""
