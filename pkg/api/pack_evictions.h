@@ -9,7 +9,7 @@
 /* What a TenantQoS says of evictions. Inside api only. */
 
 /* spec.protection and spec.preemptible; what is left out has its default. */
-int pack_protection(struct spec_check *check, const struct wire_tenant_spec *wire,
+int pack_protection(struct spec_check *check, const struct wire_tenant_spec *spec,
 		    struct protection_spec *protection);
 int pack_preemptible(struct spec_check *check, const struct wire_preemptible *wire,
 		     struct preemptible_spec *preemptible);

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "cluster/agents.h"
+#include "cluster/assume.h"
 #include "cluster/gpunodes.h"
 #include "cluster/internal.h"
 #include "cluster/read.h"
@@ -177,11 +178,13 @@ static void change_gpu_node(struct world *w)
 		spaces[i] = name_of("space", p % SPACES);
 		uids[i] = name_of("uid", p);
 		for (uint32_t k = 0; k < 2; k++)
-			cards[i][k] = machine->layout.n_gpus > 0
-					      ? machine->gpus[below(w, machine->layout.n_gpus)].pci
-					      : STR("0000:ff:00.0");
-		cpus[i].first = i * 16 + below(w, 8);
-		cpus[i].last = cpus[i].first + below(w, 8);
+			cards[i][k] =
+				machine->layout.n_gpus > 0
+					? machine->gpus[below(w, (uint32_t)machine->layout.n_gpus)]
+						  .pci
+					: STR("0000:ff:00.0");
+		cpus[i].first = (uint16_t)(i * 16 + below(w, 8));
+		cpus[i].last = (uint16_t)(cpus[i].first + below(w, 8));
 		pods[i] = (struct gpu_node_pod){.namespace = str_from(spaces[i].text),
 						.name = str_from(names[i].text),
 						.cards = cards[i],
@@ -254,7 +257,7 @@ static void change_pod(struct world *w)
 		return;
 	}
 	if (w->machines[n].layout.n_gpus > 0)
-		id = w->machines[n].gpus[below(w, w->machines[n].layout.n_gpus)].uuid;
+		id = w->machines[n].gpus[below(w, (uint32_t)w->machines[n].layout.n_gpus)].uuid;
 	assert_int_equal(cluster_apply_pod(w->cluster, &facts, NULL), 0);
 }
 

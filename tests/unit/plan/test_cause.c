@@ -132,7 +132,7 @@ static void without_pending_seconds_nobody_waits_too_long(void **state)
 static void no_more_are_told_than_fit(void **state)
 {
 	struct cause_waiters waiters;
-	char names[CAUSE_WAITING_MOST + 8][8];
+	char names[CAUSE_WAITING_MOST + 8][16];
 
 	for (int i = 0; i < CAUSE_WAITING_MOST + 8; i++) {
 		snprintf(names[i], sizeof(names[i]), "p%d", i);
