@@ -55,8 +55,7 @@ struct cause_seen {
 	size_t refused;   /* of these the API server refused to evict */
 	size_t leaving;   /* victims that are on their way out */
 	int64_t now_real_us;
-	bool coming; /* it is assumed to be on a node, and not seen there: that may come to naught
-		      */
+	bool coming; /* it is assumed to be on a node and not seen there: it may never be */
 };
 
 /* ISSUED: it goes on. */

@@ -208,18 +208,24 @@ static void what_came_of_it_follows_from_what_is_seen(void **state)
 		struct cause_seen seen;
 		enum receipt_outcome outcome;
 	} cases[] = {
-		{"it is gone", {false, false, false, 1, 0, 1, NOW}, RECEIPT_MOOT},
-		{"it is where room was made", {true, true, true, 0, 0, 0, NOW}, RECEIPT_HELPED},
-		{"there, a victim yet on its way",
-		 {true, true, true, 0, 0, 1, NOW},
+		{"it is gone", {false, false, false, 1, 0, 1, NOW, false}, RECEIPT_MOOT},
+		{"it is where room was made",
+		 {true, true, true, 0, 0, 0, NOW, false},
 		 RECEIPT_HELPED},
-		{"it is elsewhere", {true, true, false, 0, 0, 0, NOW}, RECEIPT_INEFFECTIVE},
-		{"bound before all were asked", {true, true, true, 1, 0, 1, NOW}, RECEIPT_MOOT},
-		{"victims leave", {true, false, false, 0, 0, 2, NOW}, RECEIPT_ISSUED},
-		{"one is refused", {true, false, false, 1, 1, 1, NOW}, RECEIPT_ISSUED},
-		{"all are refused", {true, false, false, 2, 2, 0, NOW}, RECEIPT_REFUSED},
-		{"it waits", {true, false, false, 0, 0, 0, NOW + 59}, RECEIPT_ISSUED},
-		{"its time is over", {true, false, false, 0, 0, 0, NOW + 60}, RECEIPT_INEFFECTIVE},
+		{"there, a victim yet on its way",
+		 {true, true, true, 0, 0, 1, NOW, false},
+		 RECEIPT_HELPED},
+		{"it is elsewhere", {true, true, false, 0, 0, 0, NOW, false}, RECEIPT_INEFFECTIVE},
+		{"bound before all were asked",
+		 {true, true, true, 1, 0, 1, NOW, false},
+		 RECEIPT_MOOT},
+		{"victims leave", {true, false, false, 0, 0, 2, NOW, false}, RECEIPT_ISSUED},
+		{"one is refused", {true, false, false, 1, 1, 1, NOW, false}, RECEIPT_ISSUED},
+		{"all are refused", {true, false, false, 2, 2, 0, NOW, false}, RECEIPT_REFUSED},
+		{"it waits", {true, false, false, 0, 0, 0, NOW + 59, false}, RECEIPT_ISSUED},
+		{"its time is over",
+		 {true, false, false, 0, 0, 0, NOW + 60, false},
+		 RECEIPT_INEFFECTIVE},
 	};
 	const struct receipt receipt = {.held_until_us = NOW + 60, .n_victims = 2};
 
