@@ -151,10 +151,14 @@ no_node_fits() {
 	[[ -n $note_of_pod ]]
 }
 
-# tell_reasons: of each pod that waits, in kube-scheduler's words; one of each kind is shown.
-tell_reasons() {
+# find_waiting: sets waiting; the reasons are in $stage/waiting.
+find_waiting() {
 	kubectl get pods -n "$after" -o "jsonpath=$refusals" | sed -n 's/: PodScheduled /: /p' >"$stage/waiting"
 	waiting=$(wc -l <"$stage/waiting")
+}
+
+# tell_reasons: of each pod that waits, in kube-scheduler's words; the first is shown.
+tell_reasons() {
 	((waiting > 0)) || failed "no pod waits, so that this does not show why"
 	! grep -q ': $' "$stage/waiting" || failed "a pod waits and is not told why"
 	echo "$waiting pods wait. kube-scheduler says of the first:"
@@ -181,7 +185,9 @@ step_placement() {
 	count_verdicts "$after" strict
 	explain_picture
 	show_picture "$after" strict
-	echo "$spanning of $admitted pods span both sockets, $((errors + others)) were rejected. None went to a node of policy none, where nothing is certain."
+	find_waiting
+	echo "$((admitted + errors + others + waiting)) pods were asked for, and $admitted were placed: $spanning of these span both sockets, $((errors + others)) were" \
+		"rejected. The other $waiting wait rather than span. None went to a node of policy none, where nothing is certain."
 	((admitted > 0 && spanning == 0 && errors + others == 0)) || failed "not 0 of both"
 	checked "0 pods across sockets, 0 rejected"
 	tell_reasons

@@ -34,7 +34,7 @@ step_cluster() {
 		"so the nodes and their GPUs are made up; labels and resources are those that NVIDIA's components would set."
 	start_cluster
 	show hack/cluster/nodes h100=2 mig-mixed=1 timesliced-renamed=1
-	printf '%s$ kubectl get nodes%s\n' "$bold" "$plain"
+	printf "%s$ kubectl get nodes -o 'custom-columns=%s'%s\n" "$bold" "$node_columns" "$plain"
 	kubectl get nodes -o "custom-columns=$node_columns"
 }
 
@@ -182,7 +182,7 @@ kill_leader() { # N
 }
 
 step_failover() {
-	local leader=1 other=2 begun dead
+	local leader=1 other=2 begun dead tenths
 	next_step "The leader is killed" \
 		"SIGKILL: it cannot give its Lease back, so the other replica takes over once the Lease has run out, 15 s" \
 		"after its last renewal. Until then nobody leads, and the quota holds all the same."
@@ -193,7 +193,8 @@ step_failover() {
 	[[ $(holder) == "$dead" ]] || failed "somebody leads already, so that this shows nothing"
 	checked "refused while nobody leads"
 	await 30 "replica $other leads" another_leads "$(identity_of "$other")" "$other"
-	echo "It took $(((${EPOCHREALTIME/[.,]/} - begun) / 1000)) ms."
+	tenths=$(((${EPOCHREALTIME/[.,]/} - begun) / 100000))
+	echo "Nobody led for $((tenths / 10)).$((tenths % 10)) s."
 	show kubectl scale deployment server -n "$chat" --replicas=2
 	await 30 "the new leader keeps the status: pods of $chat fall to 2" field_is "$chat" pods 2
 	quotas
