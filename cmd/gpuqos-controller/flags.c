@@ -89,7 +89,7 @@ void flags_print_help(FILE *file)
 {
 	fputs("Usage: gpuqos-controller [FLAGS]\n"
 	      "\n"
-	      "Turns GpuMemoryQuota objects into what the API server enforces. Without flags it uses the service account of its pod.\n"
+	      "Enforces GpuMemoryQuota and TenantQoS, places GPU pods, makes room for them. Without flags it uses the service account of its pod.\n"
 	      "\n",
 	      file);
 	flag_print(&table, file);

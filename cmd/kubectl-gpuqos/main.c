@@ -21,7 +21,7 @@ static const struct {
 
 static void print_help(FILE *file)
 {
-	fputs("kubectl gpuqos: GPU quotas and placement, looked at\n\n"
+	fputs("kubectl gpuqos: tries how GPU pods would be placed\n\n"
 	      "Usage: kubectl gpuqos COMMAND [FLAG...]\n\n",
 	      file);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)

@@ -37,8 +37,8 @@ static int check_source(struct reading *r)
 
 	if (str_empty(wire->preset) == str_empty(wire->query))
 		return spec_complain(r->check,
-				     "spec.objectives: %.*s needs preset or query, one "
-				     "of the two",
+				     "spec.objectives: %.*s must have exactly one of "
+				     "preset and query",
 				     STR_ARGS(wire->name));
 	if (wire->query.len > LIMIT_QUERY)
 		return spec_complain(r->check,

@@ -49,7 +49,7 @@ static bool abnormal_unknown(struct planning *p, struct condition *c)
 	return condition_say(
 		c, CONDITION_UNKNOWN, QUOTA_REASON_SIGNALS_UNKNOWN,
 		"Nothing tells how its pods use GPUs, and so nobody is turned down for "
-		"it: are agents and exporters running?");
+		"it: are agents running, with config/agent/devices?");
 }
 
 static bool abnormal_not(struct planning *p, struct condition *c)
