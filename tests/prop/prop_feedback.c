@@ -130,34 +130,41 @@ static struct feedback_pod measure(struct world *w, struct tenant *t, const stru
 
 /* --- what must hold */
 
+/* From the top an alert comes first; the second fall is not before the first is seen. */
+static void check_fall(struct world *w, struct tenant *t, int64_t before)
+{
+	int64_t least = MAX(throttle_part(before, 100 - t->spec.decrease), t->spec.floor);
+
+	CHECK(w, w->now_us - t->lowered_us >= FEEDBACK_GRACE_US, "it falls twice at once");
+	CHECK(w, t->falls == 0 || w->now_us - t->lowered_us >= FEEDBACK_STEP_US - TICK_US,
+	      "it falls before the last fall is seen");
+	CHECK(w, w->now_us - t->known_us < FEEDBACK_STALE_US, "it falls on what is unknown");
+	CHECK(w, t->throttle.percent >= least, "it falls by more than a step");
+	CHECK(w, !w->trouble.single && !w->trouble.shared, "it falls on no proof");
+	t->lowered_us = w->now_us;
+	t->top = t->falls++ == 0 ? before : t->top;
+}
+
+static void check_rise(struct world *w, struct tenant *t, int64_t before)
+{
+	CHECK(w, t->throttle.percent - before <= t->spec.recover, "it rises by more than a step");
+	CHECK(w, w->now_us - t->raised_us >= FEEDBACK_RECOVER_US - TICK_US,
+	      "it rises more than once a minute");
+	t->raised_us = w->now_us;
+	t->rose = t->rose || t->falls > 0;
+	t->falls = 0;
+}
+
 static void check_pace(struct world *w, struct tenant *t, int64_t before)
 {
 	int64_t percent = t->throttle.percent;
 
 	CHECK(w, percent >= t->spec.floor && percent <= THROTTLE_WHOLE, "%lld %% is out of range",
 	      (long long)percent);
-	if (percent < before) {
-		/* From the top an alert comes first; the second fall is not before the first is
-		 * seen. */
-		CHECK(w, w->now_us - t->lowered_us >= FEEDBACK_GRACE_US, "it falls twice at once");
-		CHECK(w, t->falls == 0 || w->now_us - t->lowered_us >= FEEDBACK_STEP_US - TICK_US,
-		      "it falls before the last fall is seen");
-		CHECK(w, w->now_us - t->known_us < FEEDBACK_STALE_US,
-		      "it falls on what is unknown");
-		CHECK(w,
-		      percent >= MAX(throttle_part(before, 100 - t->spec.decrease), t->spec.floor),
-		      "it falls by more than a step");
-		CHECK(w, !w->trouble.single && !w->trouble.shared, "it falls on no proof");
-		t->lowered_us = w->now_us;
-		t->top = t->falls++ == 0 ? before : t->top;
-	} else if (percent > before) {
-		CHECK(w, percent - before <= t->spec.recover, "it rises by more than a step");
-		CHECK(w, w->now_us - t->raised_us >= FEEDBACK_RECOVER_US - TICK_US,
-		      "it rises more than once a minute");
-		t->raised_us = w->now_us;
-		t->rose = t->rose || t->falls > 0;
-		t->falls = 0;
-	}
+	if (percent < before)
+		check_fall(w, t, before);
+	else if (percent > before)
+		check_rise(w, t, before);
 }
 
 static void check_floor(struct world *w, struct tenant *t)
