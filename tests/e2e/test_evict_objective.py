@@ -10,7 +10,7 @@ import inference
 import pytest
 import scheduler as lib
 from cluster import Cluster, NotYet, wait_for
-from controller import Controller, free_port, install
+from controller import install
 from crowded import Crowded
 from gpus import GPU
 from kubelets import Kubelets
@@ -32,18 +32,11 @@ def placed(tmp_path_factory):
         install(cluster)
         folder = tmp_path_factory.mktemp("objective")
         with Prometheus(folder / "prometheus", exporter.port) as prometheus:
-            certs = lib.make_certificates(folder / "certs")
-            port = free_port()
             (folder / "config.yaml").write_text(CONFIG.format(url=prometheus.url))
-            controller = Controller(
-                cluster, folder / "controller", "-v", "2", "--config", folder / "config.yaml", f"--extender-address=127.0.0.1:{port}",
-                f"--extender-tls-cert-file={certs}/server.crt", f"--extender-tls-private-key-file={certs}/server.key",
-                f"--extender-client-ca-file={certs}/ca.crt").start()
-            scheduler = lib.Scheduler(cluster, folder / "scheduler", extender=f"https://127.0.0.1:{port}", certs=certs).start()
-            yield types.SimpleNamespace(cluster=cluster, exporter=exporter, prometheus=prometheus, controller=controller,
-                                        kubelets=Kubelets(cluster), failures=lambda: controller.metric("gpuqos_prometheus_queries_total", result="failed"))
-            scheduler.stop()
-            assert controller.stop(30)[0] == 0, controller.log()[-4000:]
+            with lib.placing(cluster, folder, "--config", folder / "config.yaml") as parts:
+                yield types.SimpleNamespace(
+                    cluster=cluster, exporter=exporter, prometheus=prometheus, kubelets=Kubelets(cluster), **vars(parts),
+                    failures=lambda: parts.controller.metric("gpuqos_prometheus_queries_total", result="failed"))
 
 
 class Town(Crowded):

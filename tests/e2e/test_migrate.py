@@ -8,7 +8,7 @@ import types
 import pytest
 import scheduler as lib
 from cluster import Cluster, NotYet, wait_for
-from controller import Controller, free_port, install
+from controller import install
 from kubelets import Kubelets, sold_twice
 from moves import NOTICE, Story
 from placement import refusal
@@ -19,17 +19,8 @@ def placed(tmp_path_factory):
     """A cluster whose GPU pods go through our scheduler and extender."""
     with Cluster.start("--with", "kubelet-devices") as cluster:
         install(cluster)
-        folder = tmp_path_factory.mktemp("migrate")
-        certs = lib.make_certificates(folder / "certs")
-        port = free_port()
-        controller = Controller(
-            cluster, folder / "controller", "-v", "2", f"--extender-address=127.0.0.1:{port}",
-            f"--extender-tls-cert-file={certs}/server.crt", f"--extender-tls-private-key-file={certs}/server.key",
-            f"--extender-client-ca-file={certs}/ca.crt").start()
-        scheduler = lib.Scheduler(cluster, folder / "scheduler", extender=f"https://127.0.0.1:{port}", certs=certs).start()
-        yield types.SimpleNamespace(cluster=cluster, controller=controller, scheduler=scheduler, kubelets=Kubelets(cluster))
-        scheduler.stop()
-        assert controller.stop(30)[0] == 0, controller.log()[-4000:]
+        with lib.placing(cluster, tmp_path_factory.mktemp("migrate")) as parts:
+            yield types.SimpleNamespace(cluster=cluster, kubelets=Kubelets(cluster), **vars(parts))
 
 
 @pytest.fixture

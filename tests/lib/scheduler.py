@@ -10,6 +10,7 @@ replaced, and it reaches the cluster as ServiceAccount gpuqos-system/gpuqos-sche
 lacks it lacks here too. The cluster has config/default already.
 """
 
+import contextlib
 import http.client
 import json
 import pathlib
@@ -17,9 +18,10 @@ import re
 import signal
 import ssl
 import subprocess
+import types
 
 from cluster import ROOT, TOOLS, NotYet, wait_for
-from controller import SYSTEM, free_port, parse_metrics, write_kubeconfig
+from controller import SYSTEM, Controller, free_port, parse_metrics, write_kubeconfig
 
 CONFIG = ROOT / "config" / "scheduler"
 NAME = "gpuqos-scheduler"
@@ -164,3 +166,18 @@ def ask(port, certs, path, body, certificate="client"):
         return 0, str(error)
     finally:
         connection.close()
+
+
+@contextlib.contextmanager
+def placing(cluster, folder, *flags):
+    """GPU pods of a cluster that has config/default go through our scheduler, and the extender of a controller with these
+    flags, while this is open."""
+    certs, port = make_certificates(folder / "certs"), free_port()
+    controller = Controller(
+        cluster, folder / "controller", "-v", "2", f"--extender-address=127.0.0.1:{port}",
+        f"--extender-tls-cert-file={certs}/server.crt", f"--extender-tls-private-key-file={certs}/server.key",
+        f"--extender-client-ca-file={certs}/ca.crt", *flags).start()
+    scheduler = Scheduler(cluster, folder / "scheduler", extender=f"https://127.0.0.1:{port}", certs=certs).start()
+    yield types.SimpleNamespace(controller=controller, scheduler=scheduler, port=port, certs=certs)
+    scheduler.stop()
+    assert controller.stop(30)[0] == 0, controller.log()[-4000:]
