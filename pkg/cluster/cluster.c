@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "cluster/dra_internal.h"
+#include "cluster/dra/dra_internal.h"
 
 struct cluster *cluster_new(const struct hash_key *key)
 {

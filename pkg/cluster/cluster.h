@@ -49,10 +49,10 @@ enum cluster_kind {
 	CLUSTER_CLAIMS,    /* ResourceClaims */
 	CLUSTER_SLICES,    /* ResourceSlices */
 	CLUSTER_CLASSES,   /* DeviceClasses */
-	CLUSTER_AGENTS,    /* Leases of nodes' agents; cluster/agents.h */
-	CLUSTER_GPU_NODES, /* what agents tell of pods; cluster/gpunodes.h */
-	CLUSTER_BUDGETS,   /* PodDisruptionBudgets; cluster/budgets.h */
-	CLUSTER_JOBS,      /* those that end with a pod; cluster/victims.h */
+	CLUSTER_AGENTS,    /* Leases of nodes' agents; cluster/nodes/agents.h */
+	CLUSTER_GPU_NODES, /* what agents tell of pods; cluster/nodes/gpunodes.h */
+	CLUSTER_BUDGETS,   /* PodDisruptionBudgets; cluster/leaving/budgets.h */
+	CLUSTER_JOBS,      /* those that end with a pod; cluster/leaving/victims.h */
 	CLUSTER_KIND_COUNT
 };
 

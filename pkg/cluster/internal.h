@@ -4,8 +4,8 @@
 #define GPUQOS_CLUSTER_INTERNAL_H
 
 #include "base/clock.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/records.h"
-#include "cluster/reserve.h"
 #include "quota/price.h"
 
 /* What the files of this package share. Handles are of records in use unless said otherwise. */

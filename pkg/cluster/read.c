@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/macros.h"
-#include "cluster/dra_internal.h"
-#include "cluster/pack.h"
-#include "cluster/tenants.h"
+#include "cluster/dra/dra_internal.h"
+#include "cluster/pack/pack.h"
+#include "cluster/tenants/tenants.h"
 
 /* --- namespaces */
 

@@ -7,12 +7,12 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/table.h"
-#include "cluster/class_list.h"
 #include "cluster/cluster.h"
-#include "cluster/dra.h"
-#include "cluster/placement.h"
+#include "cluster/dra/class_list.h"
+#include "cluster/dra/dra.h"
+#include "cluster/ledger/vectors.h"
+#include "cluster/placing/placement.h"
 #include "cluster/uid.h"
-#include "cluster/vectors.h"
 #include "model/cpus.h"
 #include "quota/price.h"
 #include "quota/tenant.h"
@@ -125,7 +125,7 @@ struct assumption_record {
 	int64_t until_us; /* monotonic */
 };
 
-/* Room that is held (cluster/reserve.h); names are interned, a reference each. */
+/* Room that is held (cluster/placing/reserve.h); names are interned, a reference each. */
 struct hold_record {
 	uint64_t cards;
 	struct uid uid;
@@ -150,7 +150,7 @@ struct agent_record {
 	bool lives;
 };
 
-struct seen_pods; /* cluster/gpunodes_internal.h */
+struct seen_pods; /* cluster/nodes/gpunodes_internal.h */
 
 /* A GpuNode, by the node's name. */
 struct gpu_node_record {
@@ -348,7 +348,7 @@ struct selector_index {
 	size_t n_keys, keys_capacity;
 };
 
-/* A GpuMemoryQuota; its bytes are those of cluster/pack.h. */
+/* A GpuMemoryQuota; its bytes are those of cluster/pack/pack.h. */
 struct quota_record {
 	char *bytes; /* owned */
 	size_t len;

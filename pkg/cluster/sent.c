@@ -4,7 +4,7 @@
  * allows: it may be that already.
  */
 #include "cluster/internal.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 
 static void forget(struct cluster *cluster, uint32_t namespace, struct sent *sent)
 {

@@ -11,10 +11,10 @@
 #include "api/wire.h"
 #include "api/wire_quota.h"
 #include "base/mem.h"
-#include "cluster/agents.h"
-#include "cluster/budgets.h"
-#include "cluster/gpunodes.h"
-#include "cluster/victims.h"
+#include "cluster/leaving/budgets.h"
+#include "cluster/leaving/victims.h"
+#include "cluster/nodes/agents.h"
+#include "cluster/nodes/gpunodes.h"
 #include "ctl/expect.h"
 
 #define OWN_OBJECTS  "metadata.name=" OWNED_OBJECT_NAME

@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "cluster/looks.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "controller/caches.h"
 #include "controller/eviction/reconcile.h"
 #include "controller/leader_label.h"

@@ -3,7 +3,7 @@
 #define GPUQOS_CONTROLLER_EVICT_WRITE_H
 
 #include "base/metrics.h"
-#include "cluster/holders.h"
+#include "cluster/ledger/holders.h"
 #include "runtime/work.h"
 
 /* How a pod is asked to go, and what is made of the answer: alike for all who evict. */

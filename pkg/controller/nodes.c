@@ -4,9 +4,9 @@
 
 #include "api/type.h"
 #include "base/limits.h"
-#include "cluster/agents.h"
 #include "cluster/looks.h"
-#include "cluster/placement.h"
+#include "cluster/nodes/agents.h"
+#include "cluster/placing/placement.h"
 #include "cluster/read.h"
 #include "place/check.h"
 #include "topo/set.h"

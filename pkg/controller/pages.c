@@ -5,7 +5,7 @@
 #include "base/metrics.h"
 #include "base/table.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 
 #define DISAGREEING_NODES_MOST 256
 

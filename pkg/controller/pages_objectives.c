@@ -2,7 +2,7 @@
 /* Metrics of what is known of tenants' objectives, and of asking Prometheus about them. */
 #include "base/metrics.h"
 #include "base/table.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "controller/pages.h"
 
 static double state_of(const struct cluster_objective *objective)

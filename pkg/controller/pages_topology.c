@@ -3,9 +3,9 @@
 #include "base/metrics.h"
 #include "base/table.h"
 #include "cluster/looks.h"
-#include "cluster/placement.h"
+#include "cluster/placing/placement.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "controller/pages.h"
 
 #define UNKNOWN_NODES_MOST 256

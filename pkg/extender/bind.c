@@ -8,7 +8,7 @@
  */
 #include "api/body.h"
 #include "base/mem.h"
-#include "cluster/assume.h"
+#include "cluster/placing/assume.h"
 #include "cluster/read.h"
 #include "extender/internal.h"
 

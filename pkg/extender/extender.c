@@ -3,7 +3,7 @@
 #include "extender/extender.h"
 
 #include "base/mem.h"
-#include "cluster/assume.h"
+#include "cluster/placing/assume.h"
 #include "extender/internal.h"
 
 #define JSON "application/json"

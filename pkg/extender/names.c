@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "cluster/placement.h"
+#include "cluster/placing/placement.h"
 #include "cluster/read.h"
 #include "extender/internal.h"
 

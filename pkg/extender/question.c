@@ -2,7 +2,7 @@
 /* What filter and prioritize have in common: the pod that they are asked about. */
 #include "api/pack.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "extender/internal.h"
 #include "quota/charge.h"
 

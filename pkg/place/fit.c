@@ -3,9 +3,9 @@
 #include <inttypes.h>
 
 #include "base/macros.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/reserve.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "place/internal.h"
 
 #define NO_ROOM "The pod takes more memory to look at than there is."

@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "base/macros.h"
-#include "cluster/placement.h"
+#include "cluster/placing/placement.h"
 #include "model/placement.h"
 #include "place/frag.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "cluster/placement.h"
+#include "cluster/placing/placement.h"
 #include "model/placement.h"
 #include "place/memory.h"
 
@@ -67,8 +67,8 @@ struct place_tools {
 	struct place_memory *memory;
 	struct arena *arena; /* grows until its owner resets it, after a question; where it is full
 				the quota refuses */
-	/* Pods that are taken as gone (cluster/reserve.h); NULL: none. Nothing is then remembered
-	 * of nodes between questions. */
+	/* Pods that are taken as gone (cluster/placing/reserve.h); NULL: none. Nothing is then
+	 * remembered of nodes between questions. */
 	const struct cluster_trial *trial;
 };
 

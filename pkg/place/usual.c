@@ -8,7 +8,7 @@
 
 #include "base/macros.h"
 #include "base/mem.h"
-#include "cluster/wants.h"
+#include "cluster/ledger/wants.h"
 #include "place/internal.h"
 
 #define WANTS_READ 8192 /* distinct requests; of more, the first that the cluster tells of */

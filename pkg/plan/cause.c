@@ -6,9 +6,9 @@
 
 #include "base/checked.h"
 #include "cluster/looks.h"
-#include "cluster/objectives.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/objectives.h"
+#include "cluster/tenants/tenants.h"
 #include "plan/internal.h"
 
 /* --- who waits */

@@ -3,7 +3,7 @@
 #define GPUQOS_PLAN_INTERNAL_H
 
 #include "base/map.h"
-#include "cluster/reserve.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/uid.h"
 #include "plan/plan.h"
 

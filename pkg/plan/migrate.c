@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "cluster/looks.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/reserve.h"
 
 struct question {
 	const struct migrate_view *view;

@@ -3,7 +3,7 @@
 #define GPUQOS_PLAN_MIGRATE_H
 
 #include "base/buf.h"
-#include "cluster/victims.h"
+#include "cluster/leaving/victims.h"
 #include "place/place.h"
 #include "plan/limits.h"
 
@@ -11,11 +11,11 @@
  * onMismatch: Migrate. Whether a pod whose cards do not lie as its policy requires is moved:
  * evicted while room is held elsewhere for the pod that its workload makes instead. Pure.
  *
- * It is where a node is known to be better: with the pod itself taken as gone (cluster/reserve.h)
- * the node fits it under its own policy and quota, which Required means is certain. Of several the
- * one of the best score is taken, then of the least name. Nothing else that kube-scheduler asks of
- * a node (CPU, memory, cordons, taints, labels, affinity) is looked at: where that keeps the
- * successor away, the receipt ends as Ineffective.
+ * It is where a node is known to be better: with the pod itself taken as gone
+ * (cluster/placing/reserve.h) the node fits it under its own policy and quota, which Required means
+ * is certain. Of several the one of the best score is taken, then of the least name. Nothing else
+ * that kube-scheduler asks of a node (CPU, memory, cordons, taints, labels, affinity) is looked at:
+ * where that keeps the successor away, the receipt ends as Ineffective.
  *
  * A pod is moved at most once an hour, and neither is the one that its workload made in its place:
  * what kubelet does again is not undone again. The pods of a gang are not moved: they would have to

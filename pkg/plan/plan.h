@@ -3,7 +3,7 @@
 #define GPUQOS_PLAN_PLAN_H
 
 #include "base/buf.h"
-#include "cluster/victims.h"
+#include "cluster/leaving/victims.h"
 #include "model/protection.h"
 #include "model/receipt.h"
 #include "place/place.h"

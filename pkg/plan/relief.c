@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 
-#include "cluster/gpunodes.h"
 #include "cluster/looks.h"
+#include "cluster/nodes/gpunodes.h"
 #include "plan/internal.h"
 #include "topo/domain.h"
 

@@ -14,7 +14,7 @@
 #include "base/macros.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "cluster/assume.h"
+#include "cluster/placing/assume.h"
 #include "cluster/read.h"
 #include "place/place.h"
 #include "sim/incident_node.h"

@@ -15,7 +15,7 @@
 
 #include "base/limits.h"
 #include "base/random.h"
-#include "cluster/assume.h"
+#include "cluster/placing/assume.h"
 #include "cluster/read.h"
 #include "lib/crowd.h"
 #include "lib/layouts.h"

@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "lib/crowd.h"
 #include "lib/layouts.h"
 #include "plan/plan.h"

@@ -153,7 +153,7 @@ def test_two_cards_of_which_one_is_free_on_each_side(kubelets, policy):
 
 
 def test_a_pod_that_is_deleted_keeps_its_cpus_until_its_containers_have_ended(kubelets):
-    """pkg/cluster/rooms.c counts on that, and so does tests/lib/kubelet_model.c."""
+    """pkg/cluster/nodes/rooms.c counts on that, and so does tests/lib/kubelet_model.c."""
     node, cluster = f"leaves-{RUN}", kubelets.cluster
     kubelets.node(node, machine("single-numa-node", cpus=8, prefix=f"GPU-{node}"), labels={"kind": node})
 

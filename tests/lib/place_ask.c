@@ -13,7 +13,7 @@
 
 #include "base/macros.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 
 void history_refresh(struct cluster *cluster)
 {

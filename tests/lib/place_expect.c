@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cluster/assume.h"
+#include "cluster/placing/assume.h"
 #include "cluster/read.h"
 
 int history_view_node(const struct history_pod *pod)

@@ -13,7 +13,7 @@
 
 #include "base/macros.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 
 const struct str history_resources[KUBELET_RESOURCES] = {{"nvidia.com/gpu", 14},
 							 {"nvidia.com/mig-1g.10gb", 22}};

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cluster/holders.h"
+#include "cluster/ledger/holders.h"
 #include "cluster/read.h"
 #include "lib/world_api.h"
 #include "lib/world_gates.h"

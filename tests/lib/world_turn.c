@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "cluster/holders.h"
+#include "cluster/ledger/holders.h"
 #include "cluster/read.h"
 #include "lib/world_api.h"
 #include "lib/world_watcher.h"

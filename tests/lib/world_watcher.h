@@ -2,7 +2,7 @@
 #ifndef GPUQOS_TESTS_WORLD_WATCHER_H
 #define GPUQOS_TESTS_WORLD_WATCHER_H
 
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "lib/world.h"
 #include "quota/decide.h"
 

@@ -21,7 +21,7 @@
 #include "base/macros.h"
 #include "base/random.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 
 #define HISTORIES 30
 #define STEPS     500

@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "base/macros.h"
 #include "base/random.h"
-#include "cluster/pack.h"
+#include "cluster/pack/pack.h"
 
 #define ROUNDS 2000
 #define MOST   3

@@ -21,10 +21,10 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "cluster/assume.h"
+#include "cluster/placing/assume.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/reserve.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "lib/place_history.h"
 #include "lib/topo_oracle.h"
 #include "place/place.h"

@@ -20,13 +20,13 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "cluster/agents.h"
-#include "cluster/assume.h"
-#include "cluster/gpunodes.h"
 #include "cluster/internal.h"
+#include "cluster/nodes/agents.h"
+#include "cluster/nodes/gpunodes.h"
+#include "cluster/placing/assume.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/reserve.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "lib/layouts.h"
 #include "place/place.h"
 

@@ -22,9 +22,9 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "cluster/looks.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/reserve.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "lib/layouts.h"
 #include "plan/plan.h"
 

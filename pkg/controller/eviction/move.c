@@ -5,9 +5,9 @@
  */
 #include "base/checked.h"
 #include "cluster/looks.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/reserve.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "controller/eviction/turn.h"
 #include "place/check.h"
 #include "plan/migrate.h"

@@ -2,9 +2,9 @@
 /* A new receipt: pods as it names them, its room, and how it is told. */
 #include "base/checked.h"
 #include "cluster/looks.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/reserve.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "controller/eviction/turn.h"
 
 bool eviction_name_pod(struct eviction_turn *turn, uint32_t pod, struct receipt_pod *ret_pod)

@@ -19,10 +19,10 @@
  * of status.evictions, of which it alone writes; what these are kept for says model/receipt.h.
  *
  * Writes go out in this order: the receipt, a notice on the victim, its eviction. Where the receipt
- * is refused the others are not sent; room is held (cluster/reserve.h) from the decision on. An
- * open receipt whose victim is there still and was not asked to go, since whoever wrote it ended
- * before that, has its eviction asked for again: it names one pod by its uid, so that no second one
- * goes. Nothing is decided for a tenant while a write of its status is unseen.
+ * is refused the others are not sent; room is held (cluster/placing/reserve.h) from the decision
+ * on. An open receipt whose victim is there still and was not asked to go, since whoever wrote it
+ * ended before that, has its eviction asked for again: it names one pod by its uid, so that no
+ * second one goes. Nothing is decided for a tenant while a write of its status is unseen.
  */
 
 #define EVICTION_VAIN_MOST 256

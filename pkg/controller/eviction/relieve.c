@@ -5,8 +5,8 @@
  */
 #include "base/checked.h"
 #include "cluster/looks.h"
-#include "cluster/objectives.h"
 #include "cluster/read.h"
+#include "cluster/tenants/objectives.h"
 #include "controller/eviction/turn.h"
 #include "plan/cause.h"
 #include "plan/relief.h"

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "cluster/looks.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "controller/evict_write.h"
 #include "controller/eviction/turn.h"
 #include "plan/cause.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What came of receipts by which others go for a pod that stays. */
-#include "cluster/assume.h"
+#include "cluster/leaving/victims.h"
 #include "cluster/looks.h"
-#include "cluster/objectives.h"
-#include "cluster/placement.h"
-#include "cluster/victims.h"
+#include "cluster/placing/assume.h"
+#include "cluster/placing/placement.h"
+#include "cluster/tenants/objectives.h"
 #include "controller/eviction/turn.h"
 #include "plan/cause.h"
 

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/table.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "controller/objectives/readings.h"
 #include "ctl/backoff.h"
 #include "prom/client.h"

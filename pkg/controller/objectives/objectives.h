@@ -11,7 +11,7 @@
  * Watches the objectives of all tenants. In each interval every question that some objective has
  * is asked once: one for each preset and percentile, over the namespaces of all tenants that have
  * it, and one for each query, however many tenants there are; one at a time. What comes of the
- * answers is in the cluster (cluster/objectives.h), and verdicts change there alone.
+ * answers is in the cluster (cluster/tenants/objectives.h), and verdicts change there alone.
  *
  * Where Prometheus does not answer, all objectives are Unknown at once, and it is asked again ever
  * less often, up to OBJECTIVES_BACKOFF_US. A question that it refuses, or answers with a warning,

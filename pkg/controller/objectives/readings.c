@@ -8,7 +8,7 @@
 #include "base/macros.h"
 #include "base/table.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 
 struct row {
 	uint32_t tenant;

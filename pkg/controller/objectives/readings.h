@@ -3,7 +3,7 @@
 #define GPUQOS_CONTROLLER_OBJECTIVES_READINGS_H
 
 #include "base/arena.h"
-#include "cluster/objectives.h"
+#include "cluster/tenants/objectives.h"
 #include "prom/answer.h"
 
 /*

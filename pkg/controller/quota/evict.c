@@ -5,7 +5,7 @@
  * is told to the cluster, which remembers it until the watch shows it (controller/evict_write.h).
  */
 #include "api/body.h"
-#include "cluster/holders.h"
+#include "cluster/ledger/holders.h"
 #include "controller/evict_write.h"
 #include "controller/quota/turn.h"
 #include "controller/writes.h"

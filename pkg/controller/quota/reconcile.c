@@ -3,7 +3,7 @@
 #include "controller/quota/reconcile.h"
 
 #include "base/checked.h"
-#include "cluster/holders.h"
+#include "cluster/ledger/holders.h"
 #include "controller/evict_write.h"
 #include "controller/quota/turn.h"
 #include "controller/writes.h"

@@ -4,7 +4,7 @@
 
 #include "base/table.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "controller/quota/reconcile.h"
 
 /*

@@ -5,7 +5,7 @@
 #include "base/macros.h"
 #include "base/mem.h"
 #include "base/table.h"
-#include "cluster/users.h"
+#include "cluster/tenants/users.h"
 
 /* Of the TenantQoS that was made then: a handle may come to name another. */
 struct tenant_watch {

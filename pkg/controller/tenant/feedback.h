@@ -3,7 +3,7 @@
 #define GPUQOS_CONTROLLER_TENANT_FEEDBACK_H
 
 #include "base/arena.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "feedback/ladder.h"
 
 /*

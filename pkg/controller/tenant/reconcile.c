@@ -3,7 +3,7 @@
 #include "controller/tenant/reconcile.h"
 
 #include "api/body.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "controller/transitions.h"
 #include "controller/writes.h"
 #include "quota/tenant_plan.h"

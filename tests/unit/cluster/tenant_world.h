@@ -4,7 +4,7 @@
 
 #include "cluster/internal.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 
 /* Objects for tests of tenants, told to a cluster in one line. Uids are the names. */
 

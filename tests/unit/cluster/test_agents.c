@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cluster/agents.h"
 #include "cluster/looks.h"
-#include "cluster/placement.h"
+#include "cluster/nodes/agents.h"
+#include "cluster/placing/placement.h"
 #include "cluster/read.h"
 #include "lib/layouts.h"
 

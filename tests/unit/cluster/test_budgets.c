@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/macros.h"
-#include "cluster/budgets.h"
 #include "cluster/internal.h"
+#include "cluster/leaving/budgets.h"
 #include "pod_world.h"
 
 static const struct str x_alone[] = {{"x", 1}};

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "cluster/internal.h"
-#include "cluster/victims.h"
+#include "cluster/leaving/victims.h"
 #include "model/receipt.h"
 #include "pod_world.h"
 

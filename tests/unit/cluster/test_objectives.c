@@ -10,7 +10,7 @@
 
 #include "base/limits.h"
 #include "base/macros.h"
-#include "cluster/objectives.h"
+#include "cluster/tenants/objectives.h"
 #include "pod_world.h"
 #include "tenant_world.h"
 

@@ -11,9 +11,9 @@
 #include "base/limits.h"
 #include "base/macros.h"
 #include "base/mem.h"
-#include "cluster/pack.h"
+#include "cluster/ledger/vectors.h"
+#include "cluster/pack/pack.h"
 #include "cluster/uid.h"
-#include "cluster/vectors.h"
 
 static const struct hash_key key = {5, 6};
 

@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "cluster/assume.h"
-#include "cluster/placement.h"
+#include "cluster/placing/assume.h"
+#include "cluster/placing/placement.h"
 #include "lib/layouts.h"
 #include "pod_world.h"
 

@@ -11,10 +11,10 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "cluster/holders.h"
 #include "cluster/internal.h"
+#include "cluster/ledger/holders.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 
 #define UID_A   "11111111-2222-3333-4444-555555555555"
 #define UID_B   "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"

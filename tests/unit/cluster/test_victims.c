@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "cluster/holders.h"
-#include "cluster/victims.h"
+#include "cluster/leaving/victims.h"
+#include "cluster/ledger/holders.h"
 #include "pod_world.h"
 #include "tenant_world.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/macros.h"
-#include "cluster/assume.h"
+#include "cluster/placing/assume.h"
 #include "cluster/read.h"
 #include "extender/internal.h"
 #include "scene.h"

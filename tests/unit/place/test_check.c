@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/macros.h"
 #include "cluster/cluster.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "lib/layouts.h"
 #include "place/check.h"
 

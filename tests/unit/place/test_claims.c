@@ -10,10 +10,10 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "cluster/assume.h"
 #include "cluster/looks.h"
+#include "cluster/placing/assume.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/reserve.h"
 #include "lib/layouts.h"
 #include "place/check.h"
 #include "place/place.h"

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "cluster/assume.h"
+#include "cluster/placing/assume.h"
 #include "cluster/read.h"
 #include "lib/layouts.h"
 #include "place/place.h"

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "cluster/agents.h"
-#include "cluster/gpunodes.h"
+#include "cluster/nodes/agents.h"
+#include "cluster/nodes/gpunodes.h"
 #include "cluster/read.h"
 #include "lib/layouts.h"
 #include "place/place.h"

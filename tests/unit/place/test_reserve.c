@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "cluster/assume.h"
+#include "cluster/placing/assume.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/reserve.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "place/place.h"
 
 #define NOW   (1000 * USEC_PER_SEC)

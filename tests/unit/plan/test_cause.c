@@ -12,7 +12,7 @@
 #include "base/macros.h"
 #include "cluster/looks.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "plan/cause.h"
 
 #define NOW     (1000000 * USEC_PER_SEC)

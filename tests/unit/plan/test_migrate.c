@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "lib/layouts.h"
 #include "plan/migrate.h"
 

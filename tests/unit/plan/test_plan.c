@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "cluster/holders.h"
+#include "cluster/ledger/holders.h"
+#include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/reserve.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "plan/plan.h"
 
 #define NOW (1000000 * USEC_PER_SEC)

@@ -11,10 +11,10 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "cluster/agents.h"
-#include "cluster/gpunodes.h"
+#include "cluster/nodes/agents.h"
+#include "cluster/nodes/gpunodes.h"
 #include "cluster/read.h"
-#include "cluster/tenants.h"
+#include "cluster/tenants/tenants.h"
 #include "lib/layouts.h"
 #include "plan/relief.h"
 

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room that is held for pods that others made room for. Few at a time: what a pod's event costs
+ * while there are any is a look at each; what a node's answer costs is its own ones.
+ */
+#include "cluster/placing/reserve.h"
+
+#include "base/checked.h"
+#include "cluster/ledger/part.h"
+#include "topo/domain.h"
+
+/* --- whose it is */
+
+static bool is_for(const struct cluster *cluster, const struct hold_record *hold,
+		   const struct pod_record *pod)
+{
+	bool same = uid_equal(pod->uid, hold->uid);
+
+	if (hold->owner == INTERN_EMPTY)
+		return same;
+	return !same && pod->owner == hold->owner &&
+	       namespace_at(cluster, pod->namespace)->name == hold->namespace &&
+	       pod->created_s >= real_seconds(hold->since_us);
+}
+
+/* --- coming and going */
+
+static uint32_t find(const struct cluster *cluster, uint32_t tenant, uint32_t id)
+{
+	uint32_t hold = table_next(&cluster->holds, 0);
+
+	while (hold != TABLE_NONE &&
+	       (hold_at(cluster, hold)->tenant != tenant || hold_at(cluster, hold)->id != id))
+		hold = table_next(&cluster->holds, hold + 1);
+	return hold;
+}
+
+static void link_to_node(struct cluster *cluster, uint32_t hold, uint32_t node)
+{
+	struct hold_record *record = hold_at(cluster, hold);
+
+	record->node = node;
+	record->node_next = node_at(cluster, node)->first_hold;
+	node_at(cluster, node)->first_hold = hold;
+	room_changed(cluster, node);
+}
+
+/* It counts no more; that it was there is known until its receipt is settled. */
+static void end(struct cluster *cluster, uint32_t hold)
+{
+	struct hold_record *record = hold_at(cluster, hold);
+	uint32_t node = record->node, *link;
+
+	if (node == TABLE_NONE)
+		return;
+	link = &node_at(cluster, node)->first_hold;
+	while (*link != hold)
+		link = &hold_at(cluster, *link)->node_next;
+	*link = record->node_next;
+	record->node = TABLE_NONE;
+	room_changed(cluster, node);
+	node_release(cluster, node);
+}
+
+static void forget(struct cluster *cluster, uint32_t hold)
+{
+	struct hold_record *record = hold_at(cluster, hold);
+
+	end(cluster, hold);
+	intern_unref(cluster->intern, record->id);
+	intern_unref(cluster->intern, record->tenant);
+	intern_unref(cluster->intern, record->namespace);
+	intern_unref(cluster->intern, record->name);
+	intern_unref(cluster->intern, record->owner);
+	if (record->vector != TABLE_NONE) {
+		vectors_unref(&cluster->vectors, record->vector);
+		intern_unref(cluster->intern, record->product);
+	}
+	table_remove(&cluster->holds, hold);
+}
+
+/* What its pod asks for, once one is seen; one that runs has that already. */
+static void learn(struct cluster *cluster, struct hold_record *hold, const struct pod_record *pod)
+{
+	if (hold->objective || hold->vector != TABLE_NONE || pod->vector == TABLE_NONE)
+		return;
+	hold->vector = vectors_ref_handle(&cluster->vectors, pod->vector);
+	hold->product = intern_ref_handle(cluster->intern, pod->product);
+}
+
+static void follow(struct cluster *cluster, uint32_t hold, const struct pod_record *pod)
+{
+	struct hold_record *record = hold_at(cluster, hold);
+
+	if (record->node == TABLE_NONE || !is_for(cluster, record, pod))
+		return;
+	learn(cluster, record, pod);
+	if (pod_finished(pod) ||
+	    (pod->node != TABLE_NONE && pod->assumption == TABLE_NONE && !record->objective))
+		end(cluster, hold);
+	else
+		record->taken = pod->assumption != TABLE_NONE && pod->node == record->node;
+}
+
+void holds_follow(struct cluster *cluster, uint32_t pod)
+{
+	for (uint32_t hold = table_next(&cluster->holds, 0); hold != TABLE_NONE;
+	     hold = table_next(&cluster->holds, hold + 1))
+		follow(cluster, hold, pod_at(cluster, pod));
+}
+
+/* Another pod of its workload may come instead, where that is who it is for. */
+void holds_forget_pod(struct cluster *cluster, uint32_t pod)
+{
+	for (uint32_t hold = table_next(&cluster->holds, 0); hold != TABLE_NONE;
+	     hold = table_next(&cluster->holds, hold + 1)) {
+		struct hold_record *record = hold_at(cluster, hold);
+
+		if (record->node == TABLE_NONE || !is_for(cluster, record, pod_at(cluster, pod)))
+			continue;
+		record->taken = false;
+		if (record->owner == INTERN_EMPTY)
+			end(cluster, hold);
+	}
+}
+
+/* Its pod may be there already: a new leader reads of pods and of receipts in any order. */
+static void follow_pods(struct cluster *cluster, uint32_t hold)
+{
+	const struct hold_record *record = hold_at(cluster, hold);
+	uint32_t ns = namespace_find(cluster, intern_str(cluster->intern, record->namespace));
+	uint32_t pod = ns == TABLE_NONE ? TABLE_NONE : namespace_at(cluster, ns)->first_pod;
+
+	for (; pod != TABLE_NONE; pod = pod_at(cluster, pod)->namespace_next)
+		follow(cluster, hold, pod_at(cluster, pod));
+}
+
+static bool is_bounded(const struct cluster_hold *hold)
+{
+	return hold->id.len <= LIMIT_INTERNED_STRING && hold->tenant.len <= LIMIT_NAME &&
+	       hold->namespace.len <= LIMIT_NAME && hold->name.len <= LIMIT_NAME &&
+	       hold->owner.len <= LIMIT_INTERNED_STRING;
+}
+
+static uint32_t add(struct cluster *cluster, const struct cluster_hold *from)
+{
+	uint32_t hold = table_add(&cluster->holds);
+	struct hold_record *record = hold_at(cluster, hold);
+
+	*record = (struct hold_record){
+		.cards = from->cards,
+		.uid = uid_from(&cluster->key, from->uid),
+		.since_us = from->since_us,
+		.until_us = from->until_us,
+		.id = intern_ref(cluster->intern, from->id),
+		.tenant = intern_ref(cluster->intern, from->tenant),
+		.namespace = intern_ref(cluster->intern, from->namespace),
+		.name = intern_ref(cluster->intern, from->name),
+		.owner = intern_ref(cluster->intern, from->owner),
+		.vector = TABLE_NONE,
+		.product = INTERN_EMPTY,
+		.tier = (uint8_t)from->tier,
+		.objective = from->objective,
+	};
+	link_to_node(cluster, hold, from->node);
+	if (from->pod != TABLE_NONE)
+		learn(cluster, record, pod_at(cluster, from->pod));
+	follow_pods(cluster, hold);
+	return hold;
+}
+
+bool cluster_reserve(struct cluster *cluster, const struct cluster_hold *hold)
+{
+	uint32_t id = intern_find(cluster->intern, hold->id);
+	uint32_t tenant = intern_find(cluster->intern, hold->tenant);
+	uint32_t before = find(cluster, tenant, id);
+
+	if (!is_bounded(hold) || (before == TABLE_NONE && cluster->holds.count >= HOLDS_MOST))
+		return false;
+	if (before != TABLE_NONE)
+		forget(cluster, before);
+	add(cluster, hold);
+	return true;
+}
+
+void cluster_release_hold(struct cluster *cluster, struct str tenant, struct str id)
+{
+	uint32_t hold = find(cluster, intern_find(cluster->intern, tenant),
+			     intern_find(cluster->intern, id));
+
+	if (hold != TABLE_NONE)
+		end(cluster, hold);
+}
+
+void cluster_expire_holds(struct cluster *cluster, int64_t now_real_us, int64_t *ret_next_us)
+{
+	int64_t next_us = TIME_NEVER;
+
+	for (uint32_t hold = table_next(&cluster->holds, 0); hold != TABLE_NONE;
+	     hold = table_next(&cluster->holds, hold + 1)) {
+		const struct hold_record *record = hold_at(cluster, hold);
+
+		if (record->until_us > now_real_us &&
+		    !receipt_is_ahead(record->since_us, now_real_us))
+			next_us = MIN(next_us, record->until_us);
+		else if (record->seen)
+			end(cluster, hold);
+		else
+			forget(cluster, hold);
+	}
+	*ret_next_us = next_us;
+}
+
+uint32_t cluster_holds(const struct cluster *cluster)
+{
+	uint32_t n = 0;
+
+	for (uint32_t hold = table_next(&cluster->holds, 0); hold != TABLE_NONE;
+	     hold = table_next(&cluster->holds, hold + 1))
+		n += hold_at(cluster, hold)->node != TABLE_NONE;
+	return n;
+}
+
+/* --- by receipts */
+
+static void add_of_receipt(struct cluster *cluster, const struct tenant_facts *facts,
+			   const struct receipt *receipt)
+{
+	const struct receipt_pod *pod = &receipt->beneficiary;
+	bool successor = receipt->cause == RECEIPT_MISMATCH;
+	struct cluster_hold hold = {
+		.id = receipt->id,
+		.tenant = facts->name,
+		.cards = receipt->cards,
+		.tier = facts->spec.tier,
+		.namespace = pod->namespace,
+		.name = pod->name,
+		.uid = pod->uid,
+		.owner = successor ? pod->owner : STR_NONE,
+		.since_us = receipt->at_us,
+		.until_us = receipt_held_until(receipt),
+		.objective =
+			receipt->cause == RECEIPT_OBJECTIVE || receipt->cause == RECEIPT_OFFENDER,
+	};
+
+	if (!is_bounded(&hold) || receipt->node.len > LIMIT_NAME ||
+	    cluster->holds.count >= HOLDS_MOST)
+		return;
+	hold.pod = cluster_pod_find(cluster, pod->namespace, pod->name, pod->uid);
+	hold.node = node_get(cluster, receipt->node);
+	add(cluster, &hold);
+}
+
+static void follow_receipt(struct cluster *cluster, const struct tenant_facts *facts,
+			   uint32_t tenant, const struct receipt *receipt)
+{
+	uint32_t hold;
+
+	if (receipt->outcome != RECEIPT_ISSUED || str_empty(receipt->node))
+		return;
+	hold = find(cluster, tenant, intern_find(cluster->intern, receipt->id));
+	if (hold == TABLE_NONE) {
+		add_of_receipt(cluster, facts, receipt);
+		hold = find(cluster, tenant, intern_find(cluster->intern, receipt->id));
+	}
+	if (hold == TABLE_NONE)
+		return;
+	hold_at(cluster, hold)->seen = hold_at(cluster, hold)->shown = true;
+	hold_at(cluster, hold)->tier = (uint8_t)facts->spec.tier;
+}
+
+/* One that no TenantQoS has shown yet was reserved just now. */
+static void forget_others(struct cluster *cluster, uint32_t tenant)
+{
+	for (uint32_t hold = table_next(&cluster->holds, 0); hold != TABLE_NONE;
+	     hold = table_next(&cluster->holds, hold + 1)) {
+		struct hold_record *record = hold_at(cluster, hold);
+
+		if (record->tenant == tenant && record->seen && !record->shown)
+			forget(cluster, hold);
+		else
+			record->shown = false;
+	}
+}
+
+void holds_follow_tenant(struct cluster *cluster, uint32_t tenant, const struct tenant_facts *facts)
+{
+	uint32_t name = tenant_at(cluster, tenant)->name;
+
+	for (size_t i = 0; facts && i < facts->status.n_receipts; i++)
+		follow_receipt(cluster, facts, name, &facts->status.receipts[i]);
+	if (cluster->holds.count > 0)
+		forget_others(cluster, name);
+}
+
+/* --- reading */
+
+static bool is_lower(const struct cluster *cluster, const struct hold_record *hold,
+		     uint32_t namespace)
+{
+	uint32_t tenant =
+		namespace == TABLE_NONE ? TABLE_NONE : namespace_at(cluster, namespace)->tenant;
+
+	return tenant != TABLE_NONE && hold->tier < tenant_at(cluster, tenant)->tier;
+}
+
+static bool is_against(const struct cluster *cluster, const struct hold_record *hold,
+		       const struct cluster_ask *ask)
+{
+	if (hold->taken || ask->past_holds || is_lower(cluster, hold, ask->namespace))
+		return false;
+	return ask->pod == TABLE_NONE || !is_for(cluster, hold, pod_at(cluster, ask->pod));
+}
+
+static int64_t units_of(const struct cluster *cluster, const struct hold_record *hold,
+			uint32_t offer)
+{
+	uint32_t cell;
+	int64_t sum = 0;
+
+	if (hold->vector == TABLE_NONE)
+		return kind_at(cluster, offer_at(cluster, offer)->kind)->sharing == DEVICE_WHOLE
+			       ? (int64_t)topo_set_count(hold->cards)
+			       : 0;
+	cell = vectors_first(&cluster->vectors, hold->vector);
+	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next) {
+		struct units units = units_on(cluster, hold->node, hold->product,
+					      vectors_cell(&cluster->vectors, cell));
+
+		if (units.offer == offer)
+			sum = saturating_add(sum, units.count);
+	}
+	return sum;
+}
+
+int64_t holds_units(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
+		    uint32_t offer)
+{
+	uint32_t hold = node_at(cluster, node)->first_hold;
+	int64_t sum = 0;
+
+	for (; hold != TABLE_NONE; hold = hold_at(cluster, hold)->node_next)
+		if (is_against(cluster, hold_at(cluster, hold), ask))
+			sum = saturating_add(sum, units_of(cluster, hold_at(cluster, hold), offer));
+	return sum;
+}
+
+uint64_t holds_cards(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node)
+{
+	uint32_t hold = node_at(cluster, node)->first_hold;
+	uint64_t cards = 0;
+
+	for (; hold != TABLE_NONE; hold = hold_at(cluster, hold)->node_next)
+		if (is_against(cluster, hold_at(cluster, hold), ask))
+			cards |= hold_at(cluster, hold)->cards;
+	return cards;
+}
+
+uint32_t cluster_hold_against(const struct cluster *cluster, const struct cluster_ask *ask,
+			      uint32_t node)
+{
+	uint32_t hold = node_at(cluster, node)->first_hold;
+
+	while (hold != TABLE_NONE && !is_against(cluster, hold_at(cluster, hold), ask))
+		hold = hold_at(cluster, hold)->node_next;
+	return hold;
+}
+
+struct hold_view cluster_hold_view(const struct cluster *cluster, uint32_t hold)
+{
+	const struct hold_record *record = hold_at(cluster, hold);
+
+	return (struct hold_view){
+		.namespace = intern_str(cluster->intern, record->namespace),
+		.name = intern_str(cluster->intern, record->name),
+		.id = intern_str(cluster->intern, record->id),
+	};
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What pods are granted, beside what their nodes' agents measured. */
+#include "cluster/tenants/users.h"
+
+#include "base/checked.h"
+#include "cluster/dra/dra_internal.h"
+#include "cluster/ledger/part.h"
+#include "cluster/placing/placement.h"
+
+uint32_t cluster_first_pod(const struct cluster *cluster, uint32_t namespace)
+{
+	return namespace_at(cluster, namespace)->first_pod;
+}
+
+uint32_t cluster_next_pod(const struct cluster *cluster, uint32_t pod)
+{
+	return pod_at(cluster, pod)->namespace_next;
+}
+
+/* With the claim that the scheduler made for it. */
+static int64_t granted(const struct cluster *cluster, const struct pod_record *pod)
+{
+	uint32_t claim = claim_of_pod(cluster, pod->namespace, pod->extended_claim);
+	struct part part, of_claim = {0};
+
+	pod_part(cluster, pod, &part);
+	if (claim != TABLE_NONE)
+		claim_part(cluster, claim, &of_claim);
+	if (part.unpriced + of_claim.unpriced > 0)
+		return AMOUNT_UNKNOWN;
+	return saturating_add(part.bytes, of_claim.bytes);
+}
+
+void cluster_user(const struct cluster *cluster, uint32_t pod, struct cluster_user *ret_user)
+{
+	const struct pod_record *record = pod_at(cluster, pod);
+	struct cluster_user user = {
+		.key = record->uid.high ^ record->uid.low,
+		.name = intern_str(cluster->intern, record->name),
+		.holds = record->node != TABLE_NONE && !cluster_pod_finished(cluster, pod),
+	};
+
+	if (user.holds) {
+		user.granted = granted(cluster, record);
+		user.usage = cluster_pod_usage(cluster, pod);
+	}
+	*ret_user = user;
+}

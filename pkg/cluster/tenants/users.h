@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_CLUSTER_TENANTS_USERS_H
+#define GPUQOS_CLUSTER_TENANTS_USERS_H
+
+#include "cluster/nodes/gpunodes.h"
+
+/* Who uses what: the pods of a namespace one by one, under the rules of cluster/read.h. */
+
+/* The kept pods of a namespace, in any order, finished ones too; TABLE_NONE ends them. */
+uint32_t cluster_first_pod(const struct cluster *cluster, uint32_t namespace);
+uint32_t cluster_next_pod(const struct cluster *cluster, uint32_t pod);
+
+struct cluster_user {
+	uint64_t key;    /* of its uid: the same for the same pod alone */
+	struct str name; /* borrowed */
+	bool holds;      /* it is bound and not finished; all else of others is 0 */
+	int64_t granted; /* bytes that it is charged; AMOUNT_UNKNOWN where some of it has no price
+			  */
+	struct cluster_usage usage;
+};
+
+void cluster_user(const struct cluster *cluster, uint32_t pod, struct cluster_user *ret_user);
+
+#endif
