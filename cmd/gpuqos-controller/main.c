@@ -87,6 +87,7 @@ static int make_extender(struct program *program, struct error *err)
 			    .cluster = parts.cluster,
 			    .table = &program->flags.config.resources,
 			    .weights = &program->flags.config.weights,
+			    .candidates = (size_t)program->flags.config.candidates,
 			    .client = program->process.client,
 			    .recorder = parts.recorder,
 			    .may_answer = controller_may_answer,

@@ -30,6 +30,7 @@ struct wire_weights {
 struct wire_scheduling {
 	uint64_t present;
 	struct wire_weights weights;
+	int64_t candidates;
 };
 
 struct wire_alertmanager {
@@ -68,6 +69,7 @@ static const struct schema weights_schema = SCHEMA("weights", struct wire_weight
 
 static const struct field scheduling_fields[] = {
 	FIELD_SUB(struct wire_scheduling, weights, "weights", 0, FIELD_MESSAGE, &weights_schema),
+	FIELD(struct wire_scheduling, candidates, "candidates", 0, FIELD_INT64),
 };
 static const struct schema scheduling_schema =
 	SCHEMA("scheduling", struct wire_scheduling, scheduling_fields);
@@ -107,6 +109,7 @@ void controller_config_init(struct controller_config *config)
 		.recount_period_us = 300 * USEC_PER_SEC,
 		.usage_interval_us = USEC_PER_SEC,
 		.weights = PLACEMENT_WEIGHTS_DEFAULT,
+		.candidates = PLACEMENT_CANDIDATES_DEFAULT,
 		.prometheus = {.interval_us = 15 * USEC_PER_SEC, .timeout_us = 5 * USEC_PER_SEC},
 		.alertmanager_timeout_us = 5 * USEC_PER_SEC,
 	};
@@ -219,6 +222,8 @@ static int read_wire(const struct wire_config *wire, struct controller_config *c
 		 &config->recount_period_us, USEC_PER_SEC},
 		{"usageStatusIntervalSeconds", wire, 4, wire->usage_interval, 1, 3600,
 		 &config->usage_interval_us, USEC_PER_SEC},
+		{"scheduling.candidates", &wire->scheduling, 1, wire->scheduling.candidates, 0,
+		 PLACEMENT_CANDIDATES_MOST, &config->candidates, 1},
 	};
 
 	if (!str_equal(wire->api_version, STR(CONFIG_VERSION)) ||

@@ -27,6 +27,7 @@
  *       nvlink: 50
  *       pcie: 20
  *       fragmentation: 30
+ *     candidates: 100                 # nodes of which kube-scheduler is told, 0 (all) to 5000
  *   prometheus:                       # left out, objectives are Unknown
  *     url: http://prometheus.monitoring:9090
  *     intervalSeconds: 15             # of objectives, 1 to 300
@@ -49,6 +50,7 @@ struct controller_config {
 	int64_t lease_duration_us, renew_deadline_us, retry_period_us;
 	int64_t recount_period_us, usage_interval_us;
 	struct placement_weights weights;
+	int64_t candidates; /* nodes of which the extender's filter tells; 0: all */
 	struct config_prometheus prometheus;
 	char alertmanager_url[512]; /* empty: none */
 	int64_t alertmanager_timeout_us;

@@ -131,6 +131,8 @@ static void add_failing(struct buf *buf, const struct extender_filter *filter,
 	for (size_t i = 0; i < filter->n_names; i++) {
 		size_t verdict = filter->verdicts[i];
 
+		if (verdict == EXTENDER_LEFT_OUT)
+			continue;
 		assert(verdict <= filter->n_reasons);
 		if (verdict == 0 || filter->reasons[verdict - 1].unresolvable != unresolvable)
 			continue;

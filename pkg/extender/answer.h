@@ -22,16 +22,21 @@ struct extender_reason {
 	bool unresolvable; /* no eviction would help: the node is not tried for preemption */
 };
 
+#define EXTENDER_LEFT_OUT UINT16_MAX
+
 /* What filter found for each of @n_names names. All borrowed. */
 struct extender_filter {
 	const struct str *names;
-	const uint16_t *verdicts; /* 0: passes; i: does not, for reasons[i - 1] */
+	/* 0: passes; i: does not, for reasons[i - 1]; EXTENDER_LEFT_OUT: others will do, and
+	 * nothing is said of it. */
+	const uint16_t *verdicts;
 	size_t n_names;
 	const struct extender_reason *reasons;
 	size_t n_reasons;
 };
 
-/* ExtenderFilterResult. Names keep their order. Every verdict is at most n_reasons: asserted. */
+/* ExtenderFilterResult. Names keep their order. Every other verdict is at most n_reasons: asserted.
+ */
 void extender_write_filter(struct buf *buf, const struct extender_filter *filter);
 /* All pass, unread: @names_text is extender_args.names_text. */
 void extender_write_filter_text(struct buf *buf, struct str names_text);

@@ -27,6 +27,11 @@ struct extender_args {
 	 * gets it back byte for byte (extender_write_filter_text()).
 	 */
 	struct str names_text;
+	/*
+	 * The pod would rather be on some nodes than on others, by what kube-scheduler alone
+	 * scores: preferred affinity of any kind, or constraints on how its like are spread.
+	 */
+	bool has_wishes;
 };
 
 /* INVALID also when there are Nodes but no NodeNames: the extender is nodeCacheCapable or nothing.

@@ -10,6 +10,8 @@ struct verdicts {
 	uint32_t counts[EXTENDER_REASONS];
 	size_t n;
 	uint32_t fitting;
+	uint16_t *of_names; /* as extender_filter.verdicts */
+	struct best best;   /* of those that fit; most 0: all of them pass */
 };
 
 static bool same(struct place_answer a, struct place_answer b)
@@ -121,27 +123,58 @@ static void refuse_all(struct extender *extender, const struct question *questio
 
 /* --- the verb */
 
+/* All names are judged; where few are to pass of many, only the best of those that fit do. */
+static void judge_all(struct extender *extender, const struct question *question,
+		      const uint32_t *nodes, struct verdicts *v)
+{
+	size_t n = question->args.n_names;
+	struct soft_set taken;
+
+	soft_set_make(extender, question->uid, &taken);
+	for (size_t i = 0; i < n; i++) {
+		place_ahead(&extender->place, &nodes[i], n - i);
+		v->of_names[i] = judge(extender, v, nodes[i]);
+		if (v->best.most == 0 || v->of_names[i] != 0)
+			continue;
+		best_offer(&v->best, rank_total(extender, &taken, nodes[i]), i);
+		v->of_names[i] = EXTENDER_LEFT_OUT;
+	}
+	for (size_t i = 0; i < v->best.len; i++)
+		v->of_names[v->best.items[i].at] = 0;
+}
+
+/* -1: there is no memory for so many. */
+static int make_room(struct extender *extender, const struct question *question, struct verdicts *v,
+		     uint32_t **ret_nodes)
+{
+	size_t n = question->args.n_names, most = extender->options.candidates;
+
+	v->of_names = arena_alloc(&extender->arena, (n + 1) * sizeof(*v->of_names));
+	*ret_nodes = arena_alloc(&extender->arena, (n + 1) * sizeof(**ret_nodes));
+	if (!v->of_names || !*ret_nodes)
+		return -1;
+	if (most == 0 || n <= most || question->args.has_wishes)
+		return 0;
+	return best_init(&v->best, &extender->arena, most);
+}
+
 static void filter(struct extender *extender, const struct question *question, struct buf *answer)
 {
 	size_t n = question->args.n_names;
-	uint16_t *verdicts = arena_alloc(&extender->arena, (n + 1) * sizeof(*verdicts));
-	uint32_t *nodes = arena_alloc(&extender->arena, (n + 1) * sizeof(*nodes));
 	struct verdicts v = {.n = 0};
+	uint32_t *nodes;
 
-	if (!verdicts || !nodes) {
+	if (make_room(extender, question, &v, &nodes) < 0) {
 		extender_write_filter_error(answer, STR("gpuqos: too many nodes in one call"));
 		return;
 	}
 	names_find(extender, question->args.names, n, nodes);
-	for (size_t i = 0; i < n; i++) {
-		place_ahead(&extender->place, &nodes[i], n - i);
-		verdicts[i] = judge(extender, &v, nodes[i]);
-	}
+	judge_all(extender, question, nodes, &v);
 	if (v.fitting == 0 && n > 0)
 		refuse_all(extender, question, &v);
 	extender_write_filter(answer, &(struct extender_filter){
 					      .names = question->args.names,
-					      .verdicts = verdicts,
+					      .verdicts = v.of_names,
 					      .n_names = n,
 					      .reasons = v.reasons,
 					      .n_reasons = v.n,

@@ -120,4 +120,21 @@ bool soft_set_has(const struct soft_set *set, uint32_t node);
 void soft_take(struct extender *extender, uint64_t pod, uint32_t node);
 void soft_end(struct extender *extender, uint64_t pod);
 
+/* rank.c. How good a node is to the pod that was asked about; one in @taken is behind all that are
+ * not, and TABLE_NONE behind those. */
+int64_t rank_total(struct extender *extender, const struct soft_set *taken, uint32_t node);
+
+/* The best of many: a heap of them, by total; of equals those that were offered first. */
+struct best {
+	struct ranked {
+		int64_t total;
+		size_t at; /* whatever tells them apart, in the order in which they are offered */
+	} * items;         /* in no order */
+	size_t len, most;
+};
+
+/* @most: not 0. -1: the arena is full. */
+int best_init(struct best *best, struct arena *arena, size_t most);
+void best_offer(struct best *best, int64_t total, size_t at);
+
 #endif

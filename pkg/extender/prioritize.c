@@ -18,16 +18,6 @@ struct ranking {
 	uint8_t *scores;
 };
 
-static int64_t total_of(struct extender *extender, const struct soft_set *taken, uint32_t node)
-{
-	int64_t total;
-
-	if (node == TABLE_NONE)
-		return -PLACE_TOTAL_MOST;
-	total = place_score(&extender->place, node).total;
-	return soft_set_has(taken, node) ? total - PLACE_TOTAL_MOST : total;
-}
-
 static uint8_t share(int64_t total, int64_t least, int64_t most)
 {
 	if (total == most || most == least)
@@ -48,7 +38,7 @@ static void prioritize(struct extender *extender, const struct question *questio
 	names_find(extender, args->names, args->n_names, ranking->nodes);
 	for (size_t i = 0; i < args->n_names; i++) {
 		place_ahead(&extender->place, &ranking->nodes[i], args->n_names - i);
-		totals[i] = total_of(extender, &taken, ranking->nodes[i]);
+		totals[i] = rank_total(extender, &taken, ranking->nodes[i]);
 		least = MIN(least, totals[i]);
 		if (totals[i] > most)
 			best = i;

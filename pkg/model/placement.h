@@ -17,6 +17,13 @@ struct placement_weights {
 	int64_t fragmentation; /* how useful what remains of the node stays */
 };
 
+/*
+ * Of how many nodes that fit kube-scheduler is told, the best by our score; 0: of all. It reads and
+ * writes each name four times for a pod, which with thousands takes longer than all decisions.
+ */
+#define PLACEMENT_CANDIDATES_DEFAULT 100
+#define PLACEMENT_CANDIDATES_MOST    5000
+
 #define PLACEMENT_WEIGHTS_DEFAULT ((struct placement_weights){100, 50, 20, 30})
 
 #endif

@@ -179,19 +179,21 @@ static void make_extender(struct scene *s, const char *certs)
 	snprintf(paths[1], sizeof(paths[1]), "%s/server.key", certs);
 	snprintf(paths[2], sizeof(paths[2]), "%s/ca.crt", certs);
 	s->recorder = recorder_new(client, &(struct recorder_options){"bench", "bench", 1});
-	crowd_check(extender_new(&(struct extender_options){.address = "127.0.0.1:0",
-							    .cert_file = paths[0],
-							    .key_file = paths[1],
-							    .client_ca_file = paths[2],
-							    .cluster = s->cluster,
-							    .weights = &s->weights,
-							    .client = client,
-							    .recorder = s->recorder,
-							    .may_answer = yes,
-							    .touched = ignore,
-							    .hash_key = {1, 2}},
-				 &s->extender, &err),
-		    &err);
+	crowd_check(
+		extender_new(&(struct extender_options){.address = "127.0.0.1:0",
+							.cert_file = paths[0],
+							.key_file = paths[1],
+							.client_ca_file = paths[2],
+							.cluster = s->cluster,
+							.weights = &s->weights,
+							.candidates = PLACEMENT_CANDIDATES_DEFAULT,
+							.client = client,
+							.recorder = s->recorder,
+							.may_answer = yes,
+							.touched = ignore,
+							.hash_key = {1, 2}},
+			     &s->extender, &err),
+		&err);
 }
 
 static void set_up(struct scene *s, const char *certs)

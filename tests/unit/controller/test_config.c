@@ -110,6 +110,8 @@ static const struct {
 	{"a setting of scheduling that is not known", HEAD "scheduling: {weight: 1}\n", "weight"},
 	{"a weight above its range", HEAD "scheduling: {weights: {pcie: 101}}\n",
 	 "scheduling.weights.pcie: 101 is not in 0 to 100"},
+	{"more candidates than names in a call", HEAD "scheduling: {candidates: 5001}\n",
+	 "scheduling.candidates: 5001 is not in 0 to 5000"},
 	{"a weight below 0", HEAD "scheduling: {weights: {alignment: -1}}\n",
 	 "scheduling.weights.alignment: -1 is not in 0 to 100"},
 	{"what is no YAML", HEAD "leaderElection: {\n", "configuration"},

@@ -148,13 +148,13 @@ const char *scene_pod_json(const struct scene_pod *pod)
 			 pod->devices);
 	snprintf(text, sizeof(text),
 		 "{\"metadata\":{\"namespace\":\"a\",\"name\":\"%s\",\"uid\":\"%s\"%s},"
-		 "\"spec\":{%s\"containers\":[{\"name\":\"main\",\"resources\":{"
+		 "\"spec\":{%s%s\"containers\":[{\"name\":\"main\",\"resources\":{"
 		 "\"requests\":{\"cpu\":\"%s\",\"memory\":\"1Gi\"%s},"
 		 "\"limits\":{\"cpu\":\"4\",\"memory\":\"1Gi\"%s}}}]},"
 		 "\"status\":{\"phase\":\"%s\",\"qosClass\":\"%s\"%s}}",
-		 pod->name, pod->name, policy, node, pod->burstable ? "2" : "4", cards, cards,
-		 pod->node ? "Running" : "Pending", pod->burstable ? "Burstable" : "Guaranteed",
-		 devices);
+		 pod->name, pod->name, policy, pod->spec ? pod->spec : "", node,
+		 pod->burstable ? "2" : "4", cards, cards, pod->node ? "Running" : "Pending",
+		 pod->burstable ? "Burstable" : "Guaranteed", devices);
 	return text;
 }
 

@@ -48,6 +48,7 @@ struct scene_pod {
 	const char *node;     /* NULL: pending */
 	const char *devices;  /* ids that kubelet gave it, as JSON strings; NULL: it says nothing */
 	const char *requests; /* more of them: ",\"x\":\"1\"" */
+	const char *spec;     /* more of it, with a comma after it */
 };
 
 /* As kube-scheduler and the API have it. Valid until the next call. */
