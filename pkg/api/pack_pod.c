@@ -6,6 +6,7 @@
 #include "api/keys.h"
 #include "api/pack.h"
 #include "api/pack_common.h"
+#include "api/pack_crashes.h"
 #include "api/pack_exit.h"
 #include "api/quantity.h"
 #include "api/source_common.h"
@@ -482,6 +483,7 @@ int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, 
 	    pack_alignment(&pod, wire, &facts) < 0 || pack_claims(&pod, wire, &facts) < 0)
 		return pack_locate(err, "Pod", meta);
 	pack_owner(meta, &facts);
+	facts.crashes = pack_crashes(&wire->status);
 	if (pack_exit(wire, &pod.pack, &facts) < 0)
 		return pack_locate(err, "Pod", meta);
 	*ret_facts = facts;

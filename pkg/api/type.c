@@ -5,6 +5,7 @@
 #include "api/wire.h"
 #include "api/wire_budget.h"
 #include "api/wire_dra.h"
+#include "api/wire_event.h"
 #include "api/wire_gpunode.h"
 #include "api/wire_job.h"
 #include "api/wire_tenant.h"
@@ -23,6 +24,8 @@ CORE(api_resource_quotas, "resourcequotas", "ResourceQuota", true, &wire_resourc
      &wire_outline_schema);
 CORE(api_limit_ranges, "limitranges", "LimitRange", true, &wire_limit_range_schema,
      &wire_outline_schema);
+
+CORE(api_core_events, "events", "Event", true, &wire_event_schema, &wire_outline_schema);
 
 const struct api_type api_leases = {
 	.group = "coordination.k8s.io",

@@ -29,7 +29,8 @@ extern const struct api_type api_gpu_nodes;       /* what agents write */
 extern const struct api_type api_policy_bindings; /* of ValidatingAdmissionPolicies */
 extern const struct api_type api_budgets;         /* PodDisruptionBudgets */
 extern const struct api_type api_jobs;
-extern const struct api_type api_events; /* events.k8s.io/v1 */
+extern const struct api_type api_events;      /* events.k8s.io/v1: those that we write */
+extern const struct api_type api_core_events; /* v1: those that we read */
 
 /* Names that are ours. */
 #define API_GROUP         "gpuqos.io"

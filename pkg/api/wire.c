@@ -90,7 +90,34 @@ static const struct field resource_status_fields[] = {
 static const struct schema resource_status_schema =
 	SCHEMA("ResourceStatus", struct wire_resource_status, resource_status_fields);
 
+static const struct field waiting_fields[] = {
+	FIELD(struct wire_waiting, reason, "reason", 1, FIELD_STRING),
+};
+static const struct schema waiting_schema =
+	SCHEMA("ContainerStateWaiting", struct wire_waiting, waiting_fields);
+
+static const struct field terminated_fields[] = {
+	FIELD(struct wire_terminated, exit_code, "exitCode", 1, FIELD_INT32),
+	FIELD(struct wire_terminated, finished_us, "finishedAt", 6, FIELD_TIME),
+};
+static const struct schema terminated_schema =
+	SCHEMA("ContainerStateTerminated", struct wire_terminated, terminated_fields);
+
+static const struct field container_state_fields[] = {
+	FIELD_SUB(struct wire_container_state, waiting, "waiting", 1, FIELD_MESSAGE,
+		  &waiting_schema),
+	FIELD_SUB(struct wire_container_state, terminated, "terminated", 3, FIELD_MESSAGE,
+		  &terminated_schema),
+};
+static const struct schema container_state_schema =
+	SCHEMA("ContainerState", struct wire_container_state, container_state_fields);
+
 static const struct field container_status_fields[] = {
+	FIELD_SUB(struct wire_container_status, state, "state", 2, FIELD_MESSAGE,
+		  &container_state_schema),
+	FIELD_SUB(struct wire_container_status, last_state, "lastState", 3, FIELD_MESSAGE,
+		  &container_state_schema),
+	FIELD(struct wire_container_status, restarts, "restartCount", 5, FIELD_INT32),
 	FIELD_SUB(struct wire_container_status, allocated, "allocatedResourcesStatus", 14,
 		  FIELD_MESSAGES, &resource_status_schema),
 };

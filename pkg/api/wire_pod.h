@@ -66,8 +66,29 @@ struct wire_resource_status {
 	struct wire_list resources; /* struct wire_resource_health */
 };
 
+struct wire_waiting {
+	uint64_t present;
+	struct str reason;
+};
+
+struct wire_terminated {
+	uint64_t present;
+	int32_t exit_code;
+	int64_t finished_us;
+};
+
+struct wire_container_state {
+	uint64_t present;
+	struct wire_waiting waiting;
+	struct wire_terminated terminated;
+};
+
+#define WIRE_STATE_TERMINATED 1
+
 struct wire_container_status {
 	uint64_t present;
+	struct wire_container_state state, last_state;
+	int32_t restarts;
 	struct wire_list allocated; /* struct wire_resource_status */
 };
 

@@ -53,6 +53,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 static void free_namespace(struct namespace_record *record)
 {
 	mem_free(record->labels);
+	mem_free(record->refusals);
 	mem_free(record->budgets.keys);
 }
 
@@ -88,6 +89,7 @@ void cluster_free(struct cluster *cluster)
 	if (!cluster)
 		return;
 	free_packed(cluster);
+	mem_free(cluster->refusal_events);
 	layouts_clear(cluster);
 	gpu_nodes_clear(cluster);
 	prices_clear(cluster);

@@ -69,6 +69,8 @@ struct exit_record {
 	uint32_t budget;         /* the one that selects it */
 	uint8_t budgets;         /* enum victim_budget, its status not looked at */
 	bool daemon, mirror;
+	uint16_t waiting, again; /* containers that crash, as in struct pod_crashes */
+	uint32_t crashed_s;      /* real; 0: none */
 };
 
 #define LABELS_UNREAD UINT32_MAX
@@ -252,6 +254,12 @@ struct sent {
 
 enum { OWNED_RESOURCE_QUOTA, OWNED_LIMIT_RANGE, OWNED_COUNT };
 
+/* Refused pods of a stretch of time; see cluster/tenants/refusals.c. */
+struct refusal_slot {
+	int64_t number; /* of the stretch */
+	int64_t n;
+};
+
 struct namespace_record {
 	struct sums sums;
 	uint64_t resource_version;
@@ -262,11 +270,12 @@ struct namespace_record {
 	uint32_t known_version; /* of prices, then */
 	char *labels;           /* owned, packed */
 	size_t labels_len;
-	struct sent sent;          /* its ResourceQuota */
-	struct sent published;     /* the status of the quota that governs: `effective` */
-	struct tenant_grant grant; /* of its tenant; zeroed until decided */
-	uint32_t name, uid;        /* a reference each */
-	uint32_t tenant_label;     /* likewise */
+	struct refusal_slot *refusals; /* owned; NULL: none yet */
+	struct sent sent;              /* its ResourceQuota */
+	struct sent published;         /* the status of the quota that governs: `effective` */
+	struct tenant_grant grant;     /* of its tenant; zeroed until decided */
+	uint32_t name, uid;            /* a reference each */
+	uint32_t tenant_label;         /* likewise */
 	uint32_t tenant, member_next, member_prev;
 	uint32_t first_selection; /* younger tenants that select it too */
 	uint32_t granted_quota;   /* the governing quota that the grant is for */
@@ -392,6 +401,7 @@ struct cluster {
 	struct table gpu_nodes, exits, gangs, budgets, jobs;
 	struct map jobs_by_owner;
 	struct table holds;
+	struct refusal_event *refusal_events; /* owned; NULL: none yet */
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
 	struct map gpu_nodes_by_name;
 	struct map tenants_by_name, layouts_by_shape, gangs_by_key;

@@ -39,6 +39,11 @@ struct wire_alertmanager {
 	int64_t timeout;
 };
 
+struct wire_pace {
+	uint64_t present;
+	int64_t grace, alert, step, floor, rest, idle;
+};
+
 struct wire_config {
 	uint64_t present;
 	struct str api_version, kind;
@@ -48,6 +53,7 @@ struct wire_config {
 	struct wire_prometheus prometheus;
 	struct wire_list resources; /* struct wire_resource */
 	struct wire_alertmanager alertmanager;
+	struct wire_pace pace;
 };
 
 static const struct field election_fields[] = {
@@ -81,6 +87,16 @@ static const struct field alertmanager_fields[] = {
 static const struct schema alertmanager_schema =
 	SCHEMA("alertmanager", struct wire_alertmanager, alertmanager_fields);
 
+static const struct field pace_fields[] = {
+	FIELD(struct wire_pace, grace, "graceSeconds", 0, FIELD_INT64),
+	FIELD(struct wire_pace, alert, "alertSeconds", 0, FIELD_INT64),
+	FIELD(struct wire_pace, step, "stepSeconds", 0, FIELD_INT64),
+	FIELD(struct wire_pace, floor, "floorSeconds", 0, FIELD_INT64),
+	FIELD(struct wire_pace, rest, "restSeconds", 0, FIELD_INT64),
+	FIELD(struct wire_pace, idle, "idleSeconds", 0, FIELD_INT64),
+};
+static const struct schema pace_schema = SCHEMA("feedback", struct wire_pace, pace_fields);
+
 static const struct field config_fields[] = {
 	FIELD(struct wire_config, api_version, "apiVersion", 0, FIELD_STRING),
 	FIELD(struct wire_config, kind, "kind", 0, FIELD_STRING),
@@ -96,6 +112,7 @@ static const struct field config_fields[] = {
 		  &wire_resource_schema),
 	FIELD_SUB(struct wire_config, alertmanager, "alertmanager", 0, FIELD_MESSAGE,
 		  &alertmanager_schema),
+	FIELD_SUB(struct wire_config, pace, "feedback", 0, FIELD_MESSAGE, &pace_schema),
 };
 static const struct schema config_schema = SCHEMA(CONFIG_KIND, struct wire_config, config_fields);
 
@@ -112,6 +129,7 @@ void controller_config_init(struct controller_config *config)
 		.candidates = PLACEMENT_CANDIDATES_DEFAULT,
 		.prometheus = {.interval_us = 15 * USEC_PER_SEC, .timeout_us = 5 * USEC_PER_SEC},
 		.alertmanager_timeout_us = 5 * USEC_PER_SEC,
+		.pace = FEEDBACK_PACE_DEFAULT,
 	};
 }
 
@@ -186,6 +204,26 @@ static int read_weights(const struct wire_weights *wire, struct placement_weight
 	return read_numbers(all, ARRAY_SIZE(all), err);
 }
 
+static int read_pace(const struct wire_pace *wire, struct feedback_pace *pace, struct error *err)
+{
+	const struct number all[] = {
+#define PACE(index, name, least, most) \
+	{"feedback." #name "Seconds",  \
+	 wire,                         \
+	 index,                        \
+	 wire->name,                   \
+	 least,                        \
+	 most,                         \
+	 &pace->name,                  \
+	 USEC_PER_SEC}
+		PACE(0, grace, 5, 3600),  PACE(1, alert, 1, 86400), PACE(2, step, 1, 86400),
+		PACE(3, floor, 1, 86400), PACE(4, rest, 1, 86400),  PACE(5, idle, 30, 604800),
+#undef PACE
+	};
+
+	return read_numbers(all, ARRAY_SIZE(all), err);
+}
+
 static int read_alertmanager(const struct wire_alertmanager *wire, struct controller_config *config,
 			     struct error *err)
 {
@@ -234,6 +272,7 @@ static int read_wire(const struct wire_config *wire, struct controller_config *c
 		return -1;
 	if (read_numbers(all, ARRAY_SIZE(all), err) < 0 ||
 	    read_weights(&wire->scheduling.weights, &config->weights, err) < 0 ||
+	    read_pace(&wire->pace, &config->pace, err) < 0 ||
 	    read_alertmanager(&wire->alertmanager, config, err) < 0)
 		return -1;
 	if (wire_has(wire, 6) && config_read_prometheus(&wire->prometheus, &config->memory,

@@ -7,6 +7,7 @@
 #include "api/source_table.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "model/feedback.h"
 #include "model/placement.h"
 
 /*
@@ -37,6 +38,13 @@
  *   alertmanager:                     # left out, nobody is alerted; url is required in it
  *     url: http://alertmanager.monitoring:9093
  *     timeoutSeconds: 5               # of one post, 1 to 60
+ *   feedback:                         # how fast abnormal use is answered, see docs/feedback.md
+ *     graceSeconds: 60                # 5 to 3600
+ *     alertSeconds: 60                # 1 to 86400
+ *     stepSeconds: 180                # 1 to 86400
+ *     floorSeconds: 600               # 1 to 86400
+ *     restSeconds: 900                # 1 to 86400
+ *     idleSeconds: 1800               # 30 to 604800
  *   resources: []                     # GPUs that no adapter knows: see api/source_table.h
  */
 struct config_prometheus {
@@ -54,6 +62,7 @@ struct controller_config {
 	struct config_prometheus prometheus;
 	char alertmanager_url[512]; /* empty: none */
 	int64_t alertmanager_timeout_us;
+	struct feedback_pace pace;
 	struct source_table resources; /* rows and their texts in `memory` */
 	struct arena memory;
 };

@@ -19,6 +19,7 @@
 #include "controller/pages.h"
 #include "controller/quota/reconcile.h"
 #include "controller/tenant/reconcile.h"
+#include "controller/tenant/refusals.h"
 #include "runtime/elector.h"
 #include "runtime/recorder.h"
 #include "runtime/work.h"
@@ -45,6 +46,7 @@ struct controller {
 	struct tenant_reconciler tenant;
 	struct eviction_reconciler eviction;
 	struct alertmanager *alerts; /* NULL: none is configured */
+	struct refusals *refusals;
 	struct nodes nodes;
 	struct objectives *objectives;
 	struct work *works[WORK_COUNT];
@@ -339,6 +341,8 @@ static void init_tenant(struct controller *controller)
 	tenant->recorder = controller->recorder;
 	tenant->loop = controller->loop;
 	tenant->alerts = controller->alerts;
+	tenant->refusals = controller->refusals;
+	tenant->pace = controller->options.config->pace;
 	tenant->usage_interval_us = controller->options.config->usage_interval_us;
 }
 
@@ -468,6 +472,8 @@ int controller_new(struct kube_client *client, const struct controller_options *
 	if (options->pod_name.len && options->pod_namespace.len)
 		controller->label = leader_label_new(client, options->pod_namespace,
 						     options->pod_name, options->log);
+	controller->refusals = refusals_new(client, controller->cluster, options->log,
+					    random_u64(&controller->seeds));
 	init_quota(controller);
 	init_tenant(controller);
 	init_eviction(controller);
@@ -499,6 +505,7 @@ void controller_free(struct controller *controller)
 	leader_label_free(controller->label);
 	nodes_clear(&controller->nodes);
 	recorder_free(controller->recorder);
+	refusals_free(controller->refusals);
 	caches_free(controller->caches);
 	cluster_free(controller->cluster);
 	mem_free(controller);
@@ -507,6 +514,7 @@ void controller_free(struct controller *controller)
 void controller_start(struct controller *controller)
 {
 	caches_start(controller->caches);
+	refusals_start(controller->refusals);
 	if (controller->elector)
 		elector_start(controller->elector);
 	else

@@ -7,6 +7,7 @@
 struct climb {
 	struct throttle at; /* what becomes the answer */
 	const struct feedback_spec *spec;
+	const struct feedback_pace *pace;
 	const struct feedback_verdict *verdict;
 	int64_t now_us; /* full seconds, as status has them */
 };
@@ -34,16 +35,16 @@ static void lower(struct climb *c)
 	c->at.percent = MAX(percent, c->spec->floor);
 	c->at.signals = c->verdict->bad;
 	c->at.until_us =
-		c->now_us + (c->at.percent > c->spec->floor ? FEEDBACK_STEP_US : FEEDBACK_FLOOR_US);
+		c->now_us + (c->at.percent > c->spec->floor ? c->pace->step : c->pace->floor);
 }
 
-static int64_t rest_us(int64_t futile)
+static int64_t rest_us(const struct climb *c)
 {
-	int64_t rest = FEEDBACK_REST_US;
+	int64_t times = 1;
 
-	for (int64_t i = 1; i < futile && rest < FEEDBACK_REST_MOST_US; i++)
-		rest *= 2;
-	return MIN(rest, FEEDBACK_REST_MOST_US);
+	for (int64_t i = 1; i < c->at.futile && times < FEEDBACK_REST_TIMES; i++)
+		times *= 2;
+	return times * c->pace->rest;
 }
 
 static void reach_top(struct climb *c)
@@ -53,7 +54,7 @@ static void reach_top(struct climb *c)
 		return;
 	}
 	c->at.percent = THROTTLE_WHOLE;
-	move_to(c, THROTTLE_REST, rest_us(c->at.futile));
+	move_to(c, THROTTLE_REST, rest_us(c));
 }
 
 static void release(struct climb *c)
@@ -98,7 +99,7 @@ static bool is_over(const struct climb *c)
 static void alert(struct climb *c)
 {
 	c->at.signals = c->verdict->bad;
-	move_to(c, THROTTLE_ALERT, FEEDBACK_ALERT_US);
+	move_to(c, THROTTLE_ALERT, c->pace->alert);
 }
 
 /* False: it is on its way up, or its time here is not over. */
@@ -141,7 +142,7 @@ static void at_no_new_grants(struct climb *c)
 	else if (c->at.percent > c->spec->floor)
 		lower(c);
 	else if (c->spec->evict_offender && c->verdict->has_offender)
-		move_to(c, THROTTLE_EVICT_OFFENDER, FEEDBACK_FLOOR_US);
+		move_to(c, THROTTLE_EVICT_OFFENDER, c->pace->floor);
 	else
 		give_up(c);
 }
@@ -217,7 +218,11 @@ static void override(struct climb *c)
 /* A clock that was set back must not keep anybody down, and a status that nobody wrote neither. */
 static void bound(struct climb *c)
 {
-	int64_t most_us = c->at.step == THROTTLE_REST ? rest_us(c->at.futile) : FEEDBACK_FLOOR_US;
+	const struct feedback_pace *pace = c->pace;
+	int64_t most_us = MAX(MAX(pace->alert, pace->step), MAX(pace->floor, FEEDBACK_RECOVER_US));
+
+	if (c->at.step == THROTTLE_REST)
+		most_us = rest_us(c);
 
 	c->at.since_us = MIN(c->at.since_us, c->now_us);
 	c->at.until_us = MIN(c->at.until_us, c->now_us + most_us);
@@ -229,6 +234,7 @@ static void bound(struct climb *c)
 }
 
 struct throttle feedback_step(const struct throttle *before, const struct feedback_spec *spec,
+			      const struct feedback_pace *pace,
 			      const struct feedback_verdict *verdict, int64_t now_us)
 {
 	static void (*const steps[THROTTLE_STEP_COUNT])(struct climb *) = {
@@ -241,7 +247,7 @@ struct throttle feedback_step(const struct throttle *before, const struct feedba
 		/* One that ended leaves nothing behind. */
 		[THROTTLE_OVERRIDE] = end,
 	};
-	struct climb c = {*before, spec, verdict, now_us - now_us % USEC_PER_SEC};
+	struct climb c = {*before, spec, pace, verdict, now_us - now_us % USEC_PER_SEC};
 
 	if (is_overridden(&c)) {
 		override(&c);

@@ -10,32 +10,28 @@
  *
  *   None -> Alert -> NoNewGrants -> EvictOffender -> Release -> None, or Rest -> None
  *
- * - Alert: for FEEDBACK_ALERT_US nothing follows but that it is told.
- * - NoNewGrants: at once, and then every FEEDBACK_STEP_US, the factor falls by `decrease` percent
+ * - Alert: for pace->alert nothing follows but that it is told.
+ * - NoNewGrants: at once, and then every pace->step, the factor falls by `decrease` percent
  * of itself, as long as use is abnormal then; never under the floor. The steps are longer than it
  *   takes to see what one did, so that there is none too many.
- * - At the floor it stays for FEEDBACK_FLOOR_US. Where use is still abnormal then, `evictOffender`
+ * - At the floor it stays for pace->floor. Where use is still abnormal then, `evictOffender`
  *   allows it and a pod is proven to be the one, that is to be evicted, and it stays for as long
  *   again.
  * - Release: as soon as use is normal, or at the next step where nobody can tell (unknown is not
  *   bad), the factor rises by `recoverPerMinute` points a minute. If use is abnormal again, it goes
  *   down from where it is, but not before it has risen once.
  * - No effect: still abnormal at the end of the time at the floor. It is released all the same, to
- *   the top, and not tried again for FEEDBACK_REST_US, twice as long after each such try, up to
- *   FEEDBACK_REST_MOST_US.
+ *   the top, and not tried again for pace->rest, twice as long after each such try, up to
+ *   FEEDBACK_REST_TIMES as long.
  * - An override takes the place of all this while it lasts, also with mode Off and below the floor.
  *   When it ends the tenant has everything again.
  * - With Off and Alert, what is taken off is released.
  */
-#define FEEDBACK_ALERT_US     (60 * USEC_PER_SEC)
-#define FEEDBACK_STEP_US      (3 * USEC_PER_MIN)
-#define FEEDBACK_RECOVER_US   USEC_PER_MIN
-#define FEEDBACK_FLOOR_US     (10 * USEC_PER_MIN)
-#define FEEDBACK_REST_US      (15 * USEC_PER_MIN)
-#define FEEDBACK_REST_MOST_US (240 * USEC_PER_MIN)
+#define FEEDBACK_RECOVER_US USEC_PER_MIN
 
 /* @before: as status says, THROTTLE_NOTHING without one. @now_us: real. */
 struct throttle feedback_step(const struct throttle *before, const struct feedback_spec *spec,
+			      const struct feedback_pace *pace,
 			      const struct feedback_verdict *verdict, int64_t now_us);
 
 #endif

@@ -51,12 +51,18 @@ static struct reading read_pcie(const struct isolation_spec *spec, const struct 
 static void read_pod(const struct isolation_spec *spec, const struct feedback_pod *pod,
 		     int64_t now_us, struct reading ret_readings[FEEDBACK_POD_SIGNALS])
 {
-	bool usable = !pod->shared && pod->sample_us > now_us - FEEDBACK_STALE_US &&
+	static struct reading (*const reads[FEEDBACK_POD_SIGNALS])(const struct isolation_spec *,
+								   const struct feedback_pod *) = {
+		[FEEDBACK_MEMORY] = read_memory,
+		[FEEDBACK_UTILISATION] = read_utilisation,
+		[FEEDBACK_PCIE] = read_pcie,
+	};
+	bool usable = pod->sample_us > now_us - FEEDBACK_STALE_US &&
 		      pod->sample_us <= now_us + FEEDBACK_SKEW_US;
 
-	ret_readings[FEEDBACK_MEMORY] = usable ? read_memory(spec, pod) : unknown;
-	ret_readings[FEEDBACK_UTILISATION] = usable ? read_utilisation(spec, pod) : unknown;
-	ret_readings[FEEDBACK_PCIE] = usable ? read_pcie(spec, pod) : unknown;
+	for (size_t i = 0; i < FEEDBACK_POD_SIGNALS; i++)
+		ret_readings[i] =
+			usable && !(pod->shared & FEEDBACK_BIT(i)) ? reads[i](spec, pod) : unknown;
 }
 
 static struct reading read_count(int64_t count, int64_t bad, int64_t now_us)
@@ -82,7 +88,7 @@ static void track_age(struct signal_track *track, int64_t now_us)
 		*track = (struct signal_track){0};
 }
 
-static void track_read(struct signal_track *track, const struct reading *reading)
+static void track_read(struct signal_track *track, const struct reading *reading, int64_t grace_us)
 {
 	if (reading->state == SIGNAL_UNKNOWN || reading->sample_us <= track->seen_us)
 		return;
@@ -96,7 +102,7 @@ static void track_read(struct signal_track *track, const struct reading *reading
 		track->turning_us = reading->sample_us;
 	}
 	if (reading->sample_us - track->turning_us <
-	    (reading->state == SIGNAL_BAD ? FEEDBACK_GRACE_US : FEEDBACK_CALM_US))
+	    (reading->state == SIGNAL_BAD ? grace_us : grace_us / 2))
 		return;
 	track->state = reading->state;
 	track->turning = SIGNAL_UNKNOWN;
@@ -150,7 +156,7 @@ static void suspect(struct feedback_watch *watch, uint64_t key,
 		*found = (struct feedback_suspect){.key = key};
 	}
 	for (size_t i = 0; found && i < FEEDBACK_POD_SIGNALS; i++)
-		track_read(&found->tracks[i], &readings[i]);
+		track_read(&found->tracks[i], &readings[i], watch->grace_us);
 }
 
 /* --- the look */
@@ -171,7 +177,7 @@ static void look_at_pods(struct feedback_watch *watch, const struct isolation_sp
 			join(&all[j], &one[j]);
 	}
 	for (size_t i = 0; i < FEEDBACK_POD_SIGNALS; i++)
-		track_read(&watch->tracks[i], &all[i]);
+		track_read(&watch->tracks[i], &all[i], watch->grace_us);
 }
 
 static void look_at_counts(struct feedback_watch *watch, const struct feedback_facts *facts,
@@ -188,7 +194,7 @@ static void look_at_counts(struct feedback_watch *watch, const struct feedback_f
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-		track_read(&watch->tracks[counts[i].signal], &counts[i].reading);
+		track_read(&watch->tracks[counts[i].signal], &counts[i].reading, watch->grace_us);
 }
 
 void feedback_watch_look(struct feedback_watch *watch, const struct isolation_spec *spec,
@@ -196,6 +202,7 @@ void feedback_watch_look(struct feedback_watch *watch, const struct isolation_sp
 {
 	if (watch->started_us == 0 || watch->started_us > now_us + FEEDBACK_SKEW_US)
 		*watch = (struct feedback_watch){.started_us = now_us};
+	watch->grace_us = facts->grace_us;
 	for (size_t i = 0; i < FEEDBACK_SIGNAL_COUNT; i++)
 		track_age(&watch->tracks[i], now_us);
 	look_at_pods(watch, spec, facts, now_us);
@@ -238,7 +245,7 @@ struct feedback_verdict feedback_watch_verdict(const struct feedback_watch *watc
 		else if (track.state == SIGNAL_UNKNOWN)
 			verdict.unknown |= FEEDBACK_BIT(i);
 	}
-	verdict.fresh = now_us < watch->started_us + FEEDBACK_GRACE_US + FEEDBACK_STALE_US;
+	verdict.fresh = now_us < watch->started_us + 2 * watch->grace_us;
 	if (feedback_families(verdict.bad) >= 2)
 		verdict.outcome = FEEDBACK_ABNORMAL;
 	else if (cause ? feedback_families(cause & (verdict.bad | verdict.unknown)) < 2

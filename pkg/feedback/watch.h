@@ -13,16 +13,14 @@
  * What is seen of a tenant, and whether that is abnormal. Pure: times come with the facts.
  *
  * - Two signals of different families (model/feedback.h) have to be bad, each without a break for
- *   FEEDBACK_GRACE_US of samples. A single sample that differs starts the count anew; the same
+ *   the grace period of samples. A single sample that differs starts the count anew; the same
  *   sample seen again is no evidence.
- * - A signal that was bad is good again after FEEDBACK_CALM_US of good samples.
+ * - A signal that was bad is good again after half of that of good samples.
  * - Unknown is neither: a signal that was not seen for FEEDBACK_STALE_US is unknown, and so is one
  *   with a sample from the future. A figure that is the card's, where others use the card too,
  *   says nothing of one pod: it is unknown.
  * - Nothing here outlives a restart: signals are unknown until they are seen for as long again.
  */
-#define FEEDBACK_GRACE_US (60 * USEC_PER_SEC)
-#define FEEDBACK_CALM_US  (30 * USEC_PER_SEC)
 #define FEEDBACK_STALE_US (60 * USEC_PER_SEC)
 #define FEEDBACK_SKEW_US  (5 * USEC_PER_SEC)
 
@@ -37,9 +35,9 @@ struct feedback_pod {
 	int64_t memory;      /* bytes that it uses, measured */
 	int64_t utilisation; /* percent of its busiest card */
 	int64_t pcie;        /* bytes per second, both ways, all its cards */
-	bool shared;         /* the three are of its cards, which others use too */
-	bool alone;          /* nobody else may use its cards: they may be as busy as they can */
-	int64_t sample_us;   /* real: when the figures were taken */
+	uint32_t shared;   /* FEEDBACK_BIT()s of those that are its cards', which others use too */
+	bool alone;        /* nobody else may use its cards: they may be as busy as they can */
+	int64_t sample_us; /* real: when the figures were taken */
 };
 
 struct feedback_facts {
@@ -50,6 +48,7 @@ struct feedback_facts {
 	int64_t refusals;   /* of its pods, in the last minute */
 	int64_t crashes;    /* containers that wait because they crashed over and over */
 	bool throttled;     /* then refusals are our own doing, and unknown */
+	int64_t grace_us;   /* as in struct feedback_pace */
 };
 
 enum signal_state { SIGNAL_UNKNOWN, SIGNAL_GOOD, SIGNAL_BAD };
@@ -75,6 +74,7 @@ struct feedback_suspect {
 /* Zeroed, it has seen nothing. Owns nothing. */
 struct feedback_watch {
 	int64_t started_us; /* real: the first look; 0: none yet */
+	int64_t grace_us;   /* of the last look */
 	struct signal_track tracks[FEEDBACK_SIGNAL_COUNT];
 	struct feedback_suspect suspects[FEEDBACK_SUSPECTS];
 	size_t n_suspects;

@@ -31,6 +31,19 @@ int feedback_families(uint32_t signals)
 	return n;
 }
 
+uint32_t isolation_asks(const struct isolation_spec *spec)
+{
+	uint32_t asked = FEEDBACK_BIT(FEEDBACK_SIGNAL_COUNT) - 1;
+
+	if (spec->memory_overshoot == AMOUNT_NONE)
+		asked &= ~FEEDBACK_BIT(FEEDBACK_MEMORY);
+	if (spec->utilisation == AMOUNT_NONE)
+		asked &= ~FEEDBACK_BIT(FEEDBACK_UTILISATION);
+	if (spec->pcie == AMOUNT_NONE)
+		asked &= ~FEEDBACK_BIT(FEEDBACK_PCIE);
+	return asked;
+}
+
 const char *feedback_mode_text(enum feedback_mode mode)
 {
 	static const char *const texts[] = {

@@ -65,6 +65,14 @@ struct limit_range_facts {
 	struct str foreign_manager;
 };
 
+/* An Event by which the controller of a workload tells that a pod of it was refused. */
+struct refusal_facts {
+	struct str namespace, uid; /* of the Event */
+	bool ours;                 /* refused by what we keep: quota gpuqos, or a policy of ours */
+	int64_t count;             /* how often until now, 1 at least */
+	int64_t last_us;           /* real: the last time */
+};
+
 struct job_facts {
 	struct str namespace, name;
 	bool final; /* it ends where one of its pods is evicted */

@@ -103,6 +103,19 @@ struct pod_exit {
 	size_t n_labels;
 };
 
+/*
+ * Containers that crash over and over, as kubelet tells: those that it lets wait before it starts
+ * them again, and those that run again, or are about to, after they ended badly twice at least.
+ * The latter count for POD_CRASH_RECENT_US after the last bad end: who runs for so long has
+ * recovered, which is also when kubelet's own back-off begins anew.
+ */
+#define POD_CRASH_RECENT_US (600LL * 1000 * 1000)
+
+struct pod_crashes {
+	uint32_t waiting, again;
+	int64_t ended_us; /* real: the last bad end of those that run again; 0: none */
+};
+
 /* A pod as observed: transient, everything borrowed. */
 struct pod_facts {
 	struct str namespace, name, uid;
@@ -132,6 +145,7 @@ struct pod_facts {
 	int64_t pcie; /* bytes per second, both ways, that it declares to move over PCIe; 0: it
 			 declares nothing */
 	struct pod_exit exit;
+	struct pod_crashes crashes;
 	/* Ids of the devices that kubelet gave it, as it calls them, without "::<replica>"; none
 	 * where it does not say. */
 	const struct str *device_ids;

@@ -5,12 +5,10 @@
  */
 #include "prom/preset.h"
 
-#include <string.h>
-
 #include "base/macros.h"
 
-struct prom_preset {
-	const char *name;
+/* Those of model/objective.h. */
+struct preset {
 	const char *metric; /* of a histogram: without _bucket; of a mean: the counter of time */
 	const char *count;  /* of a mean: the counter of what took it; NULL: a histogram */
 	const char *scale;  /* what makes seconds of it; "" for seconds */
@@ -18,30 +16,22 @@ struct prom_preset {
 
 #define TRITON_DONE "nv_inference_request_success"
 
-static const struct prom_preset presets[] = {
-	{"vllm-time-to-first-token", "vllm:time_to_first_token_seconds", NULL, ""},
-	{"vllm-inter-token-latency", "vllm:inter_token_latency_seconds", NULL, ""},
-	{"vllm-queue-time", "vllm:request_queue_time_seconds", NULL, ""},
-	{"vllm-request-latency", "vllm:e2e_request_latency_seconds", NULL, ""},
-	{"sglang-time-to-first-token", "sglang:time_to_first_token_seconds", NULL, ""},
-	{"sglang-inter-token-latency", "sglang:inter_token_latency_seconds", NULL, ""},
-	{"sglang-queue-time", "sglang:queue_time_seconds", NULL, ""},
-	{"sglang-request-latency", "sglang:e2e_request_latency_seconds", NULL, ""},
-	{"tgi-inter-token-latency", "tgi_request_mean_time_per_token_duration", NULL, ""},
-	{"tgi-queue-time", "tgi_request_queue_duration", NULL, ""},
-	{"tgi-request-latency", "tgi_request_duration", NULL, ""},
-	{"triton-time-to-first-token", "nv_inference_first_response_histogram_ms", NULL, " / 1e3"},
-	{"triton-queue-time", "nv_inference_queue_duration_us", TRITON_DONE, " / 1e6"},
-	{"triton-request-latency", "nv_inference_request_duration_us", TRITON_DONE, " / 1e6"},
+static const struct preset presets[PRESET_COUNT] = {
+	[PRESET_VLLM_FIRST_TOKEN] = {"vllm:time_to_first_token_seconds", NULL, ""},
+	[PRESET_VLLM_INTER_TOKEN] = {"vllm:inter_token_latency_seconds", NULL, ""},
+	[PRESET_VLLM_QUEUE] = {"vllm:request_queue_time_seconds", NULL, ""},
+	[PRESET_VLLM_REQUEST] = {"vllm:e2e_request_latency_seconds", NULL, ""},
+	[PRESET_SGLANG_FIRST_TOKEN] = {"sglang:time_to_first_token_seconds", NULL, ""},
+	[PRESET_SGLANG_INTER_TOKEN] = {"sglang:inter_token_latency_seconds", NULL, ""},
+	[PRESET_SGLANG_QUEUE] = {"sglang:queue_time_seconds", NULL, ""},
+	[PRESET_SGLANG_REQUEST] = {"sglang:e2e_request_latency_seconds", NULL, ""},
+	[PRESET_TGI_INTER_TOKEN] = {"tgi_request_mean_time_per_token_duration", NULL, ""},
+	[PRESET_TGI_QUEUE] = {"tgi_request_queue_duration", NULL, ""},
+	[PRESET_TGI_REQUEST] = {"tgi_request_duration", NULL, ""},
+	[PRESET_TRITON_FIRST_TOKEN] = {"nv_inference_first_response_histogram_ms", NULL, " / 1e3"},
+	[PRESET_TRITON_QUEUE] = {"nv_inference_queue_duration_us", TRITON_DONE, " / 1e6"},
+	[PRESET_TRITON_REQUEST] = {"nv_inference_request_duration_us", TRITON_DONE, " / 1e6"},
 };
-
-const struct prom_preset *prom_preset_find(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(presets); i++)
-		if (strcmp(presets[i].name, name) == 0)
-			return &presets[i];
-	return NULL;
-}
 
 /* A literal in a regular expression (RE2), in a string of PromQL: the backslash is one itself. */
 static void add_literal(struct buf *query, struct str s)
@@ -103,8 +93,7 @@ static void end_part(const struct where *where, const char *part)
 	buf_printf(where->query, ", \"" PROM_PART "\", \"%s\", \"\", \"\")", part);
 }
 
-static void add_histogram(const struct where *where, const struct prom_preset *preset,
-			  int percentile)
+static void add_histogram(const struct where *where, const struct preset *preset, int percentile)
 {
 	struct buf *query = where->query;
 
@@ -130,7 +119,7 @@ static void add_histogram(const struct where *where, const struct prom_preset *p
 	end_part(where, "at");
 }
 
-static void add_mean(const struct where *where, const struct prom_preset *preset)
+static void add_mean(const struct where *where, const struct preset *preset)
 {
 	begin_part(where);
 	add_rate(where, POD, preset->metric, "");
@@ -148,13 +137,13 @@ static void add_mean(const struct where *where, const struct prom_preset *preset
 	end_part(where, "at");
 }
 
-void prom_preset_query(const struct prom_preset *preset, int percentile,
-		       const struct str *namespaces, size_t n_namespaces, struct buf *query)
+void prom_preset_query(enum objective_preset preset, int percentile, const struct str *namespaces,
+		       size_t n_namespaces, struct buf *query)
 {
 	const struct where where = {query, namespaces, n_namespaces};
 
-	if (preset->count)
-		add_mean(&where, preset);
+	if (presets[preset].count)
+		add_mean(&where, &presets[preset]);
 	else
-		add_histogram(&where, preset, percentile);
+		add_histogram(&where, &presets[preset], percentile);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "model/objective.h"
 
 /*
  * What presets of objectives ask Prometheus: one query for all namespaces that are to be known of,
@@ -20,17 +21,12 @@
 #define PROM_PART   "gpuqos_part"
 #define PROM_WINDOW "2m"
 
-struct prom_preset;
-
-/* By its name ("vllm-queue-time"); NULL: there is none. Borrowed, static. */
-const struct prom_preset *prom_preset_find(const char *name);
-
 /*
- * Adds the query. @percentile: 1 to 99; of a mean it is not asked. At least one namespace; what is
- * no letter, digit, '-' or '_' in them stands for itself all the same. Overflow is the caller's to
- * check.
+ * Adds the query. @preset: not PRESET_NONE. @percentile: 1 to 99; of a mean it is not asked. At
+ * least one namespace; what is no letter, digit, '-' or '_' in them stands for itself all the same.
+ * Overflow is the caller's to check.
  */
-void prom_preset_query(const struct prom_preset *preset, int percentile,
-		       const struct str *namespaces, size_t n_namespaces, struct buf *query);
+void prom_preset_query(enum objective_preset preset, int percentile, const struct str *namespaces,
+		       size_t n_namespaces, struct buf *query);
 
 #endif

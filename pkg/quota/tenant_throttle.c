@@ -44,7 +44,11 @@ static bool abnormal(struct planning *p, struct condition *c)
 
 static bool abnormal_unknown(struct planning *p, struct condition *c)
 {
-	if (p->view->unseen != FEEDBACK_BIT(FEEDBACK_SIGNAL_COUNT) - 1)
+	const uint32_t use = FEEDBACK_BIT(FEEDBACK_MEMORY) | FEEDBACK_BIT(FEEDBACK_UTILISATION) |
+			     FEEDBACK_BIT(FEEDBACK_PCIE);
+	uint32_t asked = isolation_asks(&p->view->facts->spec.isolation) & use;
+
+	if ((p->view->unseen & asked) != asked)
 		return false;
 	return condition_say(
 		c, CONDITION_UNKNOWN, QUOTA_REASON_SIGNALS_UNKNOWN,
@@ -54,17 +58,18 @@ static bool abnormal_unknown(struct planning *p, struct condition *c)
 
 static bool abnormal_not(struct planning *p, struct condition *c)
 {
+	uint32_t unknown = p->view->unseen & isolation_asks(&p->view->facts->spec.isolation);
 	const char *before = " Not known: ";
 
 	condition_say(c, CONDITION_FALSE, QUOTA_REASON_NORMAL_USE,
 		      "Nothing that is seen of its use is abnormal.");
 	for (unsigned i = 0; i < FEEDBACK_SIGNAL_COUNT; i++)
-		if (p->view->unseen & FEEDBACK_BIT(i)) {
+		if (unknown & FEEDBACK_BIT(i)) {
 			condition_say_more(c, "%s%s", before,
 					   feedback_signal_text((enum feedback_signal)i));
 			before = ", ";
 		}
-	if (p->view->unseen != 0)
+	if (unknown != 0)
 		condition_say_more(c, ".");
 	return true;
 }

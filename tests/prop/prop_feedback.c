@@ -29,6 +29,8 @@
 #define TENANTS    2
 #define START_US   (1700000000 * USEC_PER_SEC)
 
+static const struct feedback_pace pace = FEEDBACK_PACE_DEFAULT;
+
 /* In which way a run is difficult. */
 struct trouble {
 	bool no_effect;      /* what runs goes on whatever it is granted */
@@ -117,7 +119,7 @@ static struct feedback_pod measure(struct world *w, struct tenant *t, const stru
 		.memory = noisy(w, felt * 1100 / t->limit),
 		.utilisation = AMOUNT_UNKNOWN,
 		.pcie = w->trouble.single ? 0 : noisy(w, felt * 1000000 / t->limit),
-		.shared = w->trouble.shared,
+		.shared = w->trouble.shared ? UINT32_MAX : 0,
 		.sample_us = w->now_us,
 	};
 
@@ -186,7 +188,7 @@ static void check_release(struct world *w, const struct tenant *t, const struct 
 	bool felt = w->trouble.coupling > 0; /* the other's load is taken for its own */
 	int64_t stopped_us = felt ? MAX(t->stopped_us, other->stopped_us) : t->stopped_us;
 	int64_t minutes = (THROTTLE_WHOLE - t->spec.floor + t->spec.recover - 1) / t->spec.recover;
-	int64_t most_us = FEEDBACK_FLOOR_US + FEEDBACK_STALE_US + FEEDBACK_CALM_US + TICK_US +
+	int64_t most_us = FEEDBACK_FLOOR_US + FEEDBACK_STALE_US + FEEDBACK_GRACE_US / 2 + TICK_US +
 			  (minutes + 3) * USEC_PER_MIN;
 
 	if (t->offends || (felt && other->offends) || w->now_us - stopped_us < most_us)
@@ -219,7 +221,8 @@ static void turn(struct world *w, struct tenant *t, const struct tenant *other)
 	struct feedback_pod pod = measure(w, t, other);
 	struct feedback_facts facts = {&pod,           1,
 				       AMOUNT_UNKNOWN, AMOUNT_UNKNOWN,
-				       AMOUNT_UNKNOWN, t->throttle.percent < THROTTLE_WHOLE};
+				       AMOUNT_UNKNOWN, t->throttle.percent < THROTTLE_WHOLE,
+				       pace.grace};
 	const struct isolation_spec isolation = {1000000, AMOUNT_NONE, 10};
 	struct throttle before = t->throttle;
 	struct feedback_verdict verdict;
@@ -228,7 +231,7 @@ static void turn(struct world *w, struct tenant *t, const struct tenant *other)
 		restart(t);
 	feedback_watch_look(&t->watch, &isolation, &facts, w->now_us);
 	verdict = feedback_watch_verdict(&t->watch, before.signals, w->now_us);
-	t->throttle = feedback_step(&before, &t->spec, &verdict, w->now_us);
+	t->throttle = feedback_step(&before, &t->spec, &pace, &verdict, w->now_us);
 	memmove(&t->past[1], &t->past[0], sizeof(t->past) - sizeof(t->past[0]));
 	t->past[0] = t->throttle.percent;
 	check_pace(w, t, before.percent);

@@ -27,6 +27,9 @@ static void describe(struct exit_record *record, const struct pod_facts *facts)
 	record->grace_s = real_seconds(facts->exit.grace_us);
 	record->daemon = str_equal(facts->owner_kind, STR("DaemonSet"));
 	record->mirror = facts->exit.mirror;
+	record->waiting = (uint16_t)MIN(facts->crashes.waiting, (uint32_t)UINT16_MAX);
+	record->again = (uint16_t)MIN(facts->crashes.again, (uint32_t)UINT16_MAX);
+	record->crashed_s = real_seconds(facts->crashes.ended_us);
 }
 
 /* Of one that cannot be read any more what was known stays. */

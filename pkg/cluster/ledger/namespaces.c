@@ -61,6 +61,7 @@ void namespace_release(struct cluster *cluster, uint32_t namespace)
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->uid);
 	intern_unref(cluster->intern, record->tenant_label);
+	mem_free(record->refusals);
 	table_remove(&cluster->namespaces, namespace);
 }
 

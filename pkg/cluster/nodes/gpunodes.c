@@ -88,6 +88,51 @@ static void keep_pod(const struct cluster *cluster, struct seen_pods *seen,
 		seen->pod_cpus[seen->n_pod_cpus++] = pod->cpus[i];
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static bool is_twice(const uint64_t *sorted, size_t n, uint64_t id)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sorted[middle] < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low + 1 < n && sorted[low] == id && sorted[low + 1] == id;
+}
+
+/*
+ * Whether others use a card follows from who is on it, said or not: two pods have it, or parts of
+ * it, or processes of two do something there. Each pod has a card once, and a row for it.
+ */
+static void find_shared(struct seen_pods *seen)
+{
+	uint64_t *had = mem_alloc_array(seen->n_cards, sizeof(*had));
+	uint64_t *used = mem_alloc_array(seen->n_uses, sizeof(*used));
+
+	if (seen->n_cards > 0)
+		memcpy(had, seen->cards, seen->n_cards * sizeof(*had));
+	for (size_t i = 0; i < seen->n_uses; i++)
+		used[i] = seen->uses[i].card;
+	qsort(had, seen->n_cards, sizeof(*had), compare_ids);
+	qsort(used, seen->n_uses, sizeof(*used), compare_ids);
+	for (size_t i = 0; i < seen->n_uses; i++)
+		seen->uses[i].shared = seen->uses[i].shared ||
+				       is_twice(had, seen->n_cards, seen->uses[i].card) ||
+				       is_twice(used, seen->n_uses, seen->uses[i].card);
+	mem_free(had);
+	mem_free(used);
+}
+
 static void keep_uses(const struct cluster *cluster, struct seen_pods *seen,
 		      const struct gpu_node_facts *facts)
 {
@@ -108,6 +153,7 @@ static void keep_uses(const struct cluster *cluster, struct seen_pods *seen,
 			seen->uses[i].uid = uid_from(&cluster->key, use->uid);
 	}
 	qsort(seen->uses, seen->n_uses, sizeof(*seen->uses), compare_uses);
+	find_shared(seen);
 }
 
 static struct seen_pods *keep(const struct cluster *cluster, const struct gpu_node_facts *facts)

@@ -27,7 +27,7 @@ struct cluster_usage {
 	int64_t pcie;        /* bytes per second in both directions; likewise */
 	int32_t sm_percent;  /* sum over the cards, so that two make up to 200; -1: likewise */
 	bool pcie_estimated; /* part of pcie is its share of what a whole card moves */
-	bool shared;         /* others were on one of the cards as well */
+	bool shared;         /* others have one of the cards, or are on it, as well */
 	int64_t sampled_us;  /* monotonic: when it was told */
 };
 

@@ -92,6 +92,21 @@ bool cluster_take_reading(struct cluster *cluster, uint32_t tenant, size_t index
 	return record->state.verdict.state != before;
 }
 
+bool cluster_pass_readings(struct cluster *cluster, const struct slo_moment *moment)
+{
+	bool changed = false;
+
+	for (uint32_t tenant = table_next(&cluster->tenants, 0); tenant != TABLE_NONE;
+	     tenant = table_next(&cluster->tenants, tenant + 1))
+		for (size_t i = 0; i < tenant_at(cluster, tenant)->n_objectives; i++) {
+			if (!slo_pass(&objective_at(cluster, tenant, i)->state, moment))
+				continue;
+			cluster_mark_tenant_dirty(cluster, tenant);
+			changed = true;
+		}
+	return changed;
+}
+
 void cluster_forget_verdicts(struct cluster *cluster)
 {
 	for (uint32_t tenant = table_next(&cluster->tenants, 0); tenant != TABLE_NONE;

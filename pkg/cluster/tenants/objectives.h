@@ -35,6 +35,10 @@ uint64_t cluster_point_pod(const struct cluster *cluster, struct str namespace, 
 bool cluster_take_reading(struct cluster *cluster, uint32_t tenant, size_t index,
 			  const struct slo_reading *reading, const struct slo_moment *moment);
 
+/* The time alone: what nothing was read of for too long (slo_pass()) is Unknown, and its tenant
+ * dirty. True where something became so. */
+bool cluster_pass_readings(struct cluster *cluster, const struct slo_moment *moment);
+
 /* Who begins to lead has no windows: all begin anew. */
 void cluster_forget_verdicts(struct cluster *cluster);
 

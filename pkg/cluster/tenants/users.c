@@ -31,7 +31,19 @@ static int64_t granted(const struct cluster *cluster, const struct pod_record *p
 	return saturating_add(part.bytes, of_claim.bytes);
 }
 
-void cluster_user(const struct cluster *cluster, uint32_t pod, struct cluster_user *ret_user)
+static int64_t crashes(const struct cluster *cluster, const struct pod_record *pod,
+		       int64_t now_real_us)
+{
+	const struct exit_record *exit = exit_at(cluster, pod->exit);
+	int64_t until_us = exit->crashed_s * USEC_PER_SEC + POD_CRASH_RECENT_US;
+
+	if (cluster_node_not_ready(cluster, pod->node))
+		return AMOUNT_UNKNOWN;
+	return exit->waiting + (now_real_us < until_us ? exit->again : 0);
+}
+
+void cluster_user(const struct cluster *cluster, uint32_t pod, int64_t now_real_us,
+		  struct cluster_user *ret_user)
 {
 	const struct pod_record *record = pod_at(cluster, pod);
 	struct cluster_user user = {
@@ -43,6 +55,7 @@ void cluster_user(const struct cluster *cluster, uint32_t pod, struct cluster_us
 	if (user.holds) {
 		user.granted = granted(cluster, record);
 		user.usage = cluster_pod_usage(cluster, pod);
+		user.crashes = crashes(cluster, record, now_real_us);
 	}
 	*ret_user = user;
 }

@@ -17,8 +17,12 @@ struct cluster_user {
 	int64_t granted; /* bytes that it is charged; AMOUNT_UNKNOWN where some of it has no price
 			  */
 	struct cluster_usage usage;
+	/* Containers that crash over and over; AMOUNT_UNKNOWN where its node is not ready, and
+	 * nobody tells. */
+	int64_t crashes;
 };
 
-void cluster_user(const struct cluster *cluster, uint32_t pod, struct cluster_user *ret_user);
+void cluster_user(const struct cluster *cluster, uint32_t pod, int64_t now_real_us,
+		  struct cluster_user *ret_user);
 
 #endif

@@ -24,6 +24,7 @@ struct objectives {
 	struct objectives_options options;
 	struct prom *prom; /* NULL: none is configured */
 	struct loop_timer timer;
+	struct loop_timer silence; /* every interval, whether answers come or not */
 	struct random random;
 	struct backoff backoff;
 	struct arena memory;        /* of: */
@@ -36,16 +37,18 @@ struct objectives {
 	struct objectives_stats stats;
 };
 
-static struct readings readings_of(struct objectives *objectives)
+static struct slo_moment moment_of(const struct objectives *objectives)
 {
 	struct loop *loop = objectives->options.loop;
 
-	return (struct readings){
-		objectives->options.cluster,
-		&objectives->scratch,
-		{loop_now(loop), clock_real(loop_clock(loop)),
-		 objectives->options.config->interval_us},
-	};
+	return (struct slo_moment){loop_now(loop), clock_real(loop_clock(loop)),
+				   objectives->options.config->interval_us};
+}
+
+static struct readings readings_of(struct objectives *objectives)
+{
+	return (struct readings){objectives->options.cluster, &objectives->scratch,
+				 moment_of(objectives)};
 }
 
 static void fail(struct objectives *objectives, const struct question *question,
@@ -155,8 +158,8 @@ static bool write_query(struct objectives *objectives, const struct question *qu
 	n = list_namespaces(objectives, question, &namespaces);
 	if (n == 0)
 		return false;
-	prom_preset_query(prom_preset_find(objective_preset_text(question->preset)),
-			  question->percentile, namespaces, n, &objectives->query);
+	prom_preset_query(question->preset, question->percentile, namespaces, n,
+			  &objectives->query);
 	return true;
 }
 
@@ -303,6 +306,19 @@ static void begin_round(void *context)
 	ask(objectives);
 }
 
+/* However slow a round is: what it has not come to for too long is not known. */
+static void pass_time(void *context)
+{
+	struct objectives *objectives = context;
+	struct slo_moment moment = moment_of(objectives);
+
+	if (!objectives->running)
+		return;
+	if (cluster_pass_readings(objectives->options.cluster, &moment))
+		objectives->options.touched(objectives->options.context);
+	loop_timer_set(&objectives->silence, moment.now_us + moment.interval_us);
+}
+
 /* --- life */
 
 static int new_prom(struct objectives *objectives, struct error *err)
@@ -337,6 +353,8 @@ int objectives_new(const struct objectives_options *options, struct objectives *
 	arena_init(&objectives->scratch, MEMORY);
 	buf_init(&objectives->query, LIMIT_PROM_QUERY);
 	loop_timer_init(&objectives->timer, options->loop, "objectives", begin_round, objectives);
+	loop_timer_init(&objectives->silence, options->loop, "silence of objectives", pass_time,
+			objectives);
 	if (new_prom(objectives, err) < 0)
 		return -1;
 	*ret_objectives = TAKE(objectives);
@@ -348,6 +366,7 @@ void objectives_free(struct objectives *objectives)
 	if (!objectives)
 		return;
 	loop_timer_clear(&objectives->timer);
+	loop_timer_clear(&objectives->silence);
 	prom_free(objectives->prom);
 	arena_clear(&objectives->memory);
 	arena_clear(&objectives->scratch);
@@ -360,6 +379,7 @@ void objectives_start(struct objectives *objectives)
 	objectives->running = true;
 	cluster_forget_verdicts(objectives->options.cluster);
 	loop_timer_set(&objectives->timer, loop_now(objectives->options.loop));
+	loop_timer_set(&objectives->silence, loop_now(objectives->options.loop));
 }
 
 void objectives_stop(struct objectives *objectives)
@@ -368,6 +388,7 @@ void objectives_stop(struct objectives *objectives)
 		return;
 	objectives->running = false;
 	loop_timer_clear(&objectives->timer);
+	loop_timer_clear(&objectives->silence);
 }
 
 struct objectives_stats objectives_stats(const struct objectives *objectives)

@@ -15,8 +15,9 @@
  *
  * Where Prometheus does not answer, all objectives are Unknown at once, and it is asked again ever
  * less often, up to OBJECTIVES_BACKOFF_US. A question that it refuses, or answers with a warning,
- * which may mean that something is missing, concerns its own objectives only. Without a Prometheus
- * in the configuration all are Unknown, NoQuery.
+ * which may mean that something is missing, concerns its own objectives only. While a round is
+ * slow, what it has not come to for too long (slo_pass()) is Unknown. Without a Prometheus in the
+ * configuration all are Unknown, NoQuery.
  */
 #define OBJECTIVES_BACKOFF_US (60LL * 1000 * 1000)
 

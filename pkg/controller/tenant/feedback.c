@@ -5,6 +5,7 @@
 #include "base/macros.h"
 #include "base/mem.h"
 #include "base/table.h"
+#include "cluster/tenants/refusals.h"
 #include "cluster/tenants/users.h"
 
 /* Of the TenantQoS that was made then: a handle may come to name another. */
@@ -56,8 +57,8 @@ static struct feedback_watch *watch_of(struct tenant_watches *watches, uint32_t 
 /* --- what is seen */
 
 /*
- * All figures are of the pod's own processes, but for what is estimated from the whole card. A pod
- * on several cards is as busy as they are on average.
+ * All figures are of the pod's own processes, but for what is estimated from the whole card: that
+ * is its own where nobody else is there. A pod on several cards is as busy as they are on average.
  */
 static struct feedback_pod describe_pod(const struct cluster_user *user,
 					const struct tenant_seen *seen)
@@ -74,7 +75,9 @@ static struct feedback_pod describe_pod(const struct cluster_user *user,
 	if (usage->cards == 0)
 		return pod;
 	pod.memory = usage->memory;
-	pod.pcie = usage->pcie_estimated ? AMOUNT_UNKNOWN : usage->pcie;
+	pod.pcie = usage->pcie;
+	if (usage->pcie_estimated && usage->shared)
+		pod.shared = FEEDBACK_BIT(FEEDBACK_PCIE);
 	if (usage->sm_percent >= 0)
 		pod.utilisation = usage->sm_percent / (int64_t)usage->cards;
 	pod.alone = !usage->shared;
@@ -93,6 +96,15 @@ static size_t count_pods(const struct cluster *cluster, const struct tenant_look
 	return n;
 }
 
+/* One that is not told may be the one that makes it too many. */
+static void add_crashes(const struct cluster_user *user, struct feedback_facts *facts, bool *untold)
+{
+	if (user->crashes == AMOUNT_UNKNOWN)
+		*untold = true;
+	else
+		facts->crashes += user->crashes;
+}
+
 static int gather_pods(const struct tenant_seen *seen, struct arena *arena,
 		       struct feedback_facts *facts)
 {
@@ -100,6 +112,7 @@ static int gather_pods(const struct tenant_seen *seen, struct arena *arena,
 	const struct tenant_lookup *lookup = seen->lookup;
 	size_t n = 0, most = count_pods(cluster, lookup);
 	struct feedback_pod *pods = arena_alloc(arena, MAX(most, 1) * sizeof(*pods));
+	bool untold = false;
 
 	if (!pods)
 		return -1;
@@ -108,10 +121,14 @@ static int gather_pods(const struct tenant_seen *seen, struct arena *arena,
 		     pod != TABLE_NONE; pod = cluster_next_pod(cluster, pod)) {
 			struct cluster_user user;
 
-			cluster_user(cluster, pod, &user);
-			if (user.holds)
-				pods[n++] = describe_pod(&user, seen);
+			cluster_user(cluster, pod, seen->now_real_us, &user);
+			if (!user.holds)
+				continue;
+			pods[n++] = describe_pod(&user, seen);
+			add_crashes(&user, facts, &untold);
 		}
+	if (untold && facts->crashes < FEEDBACK_CRASHES_BAD)
+		facts->crashes = AMOUNT_UNKNOWN;
 	facts->pods = pods;
 	facts->n_pods = n;
 	return 0;
@@ -126,15 +143,30 @@ static int64_t mismatched(const struct topology_counts *counts)
 	return spans == 0 && required->unknown > 0 ? AMOUNT_UNKNOWN : (int64_t)spans;
 }
 
-static void name_offender(const struct cluster *cluster, const struct tenant_lookup *lookup,
-			  uint64_t key, struct tenant_feedback *feedback)
+static int64_t refusals(const struct tenant_seen *seen)
 {
+	int64_t n = 0;
+
+	if (!seen->refusals)
+		return AMOUNT_UNKNOWN;
+	for (size_t i = 0; i < seen->lookup->view.n_members; i++)
+		n += cluster_refusals(seen->cluster, seen->lookup->namespaces[i],
+				      seen->now_real_us);
+	return n;
+}
+
+static void name_offender(const struct tenant_seen *seen, uint64_t key,
+			  struct tenant_feedback *feedback)
+{
+	const struct cluster *cluster = seen->cluster;
+	const struct tenant_lookup *lookup = seen->lookup;
+
 	for (size_t i = 0; i < lookup->view.n_members; i++)
 		for (uint32_t pod = cluster_first_pod(cluster, lookup->namespaces[i]);
 		     pod != TABLE_NONE; pod = cluster_next_pod(cluster, pod)) {
 			struct cluster_user user;
 
-			cluster_user(cluster, pod, &user);
+			cluster_user(cluster, pod, seen->now_real_us, &user);
 			if (user.key != key || !user.holds)
 				continue;
 			feedback->offender_namespace = lookup->view.members[i].name;
@@ -160,7 +192,9 @@ static void plan_next_look(const struct tenant_seen *seen, const struct feedback
 
 	feedback->look_again_us = TIME_NEVER;
 	if (spec->mode != FEEDBACK_OFF)
-		feedback->look_again_us = seen->now_us + TENANT_LOOK_US;
+		feedback->look_again_us =
+			seen->now_us +
+			MIN(TENANT_LOOK_US, MAX(seen->pace->grace / 6, USEC_PER_SEC));
 	if (throttle->until_us > 0)
 		feedback->look_again_us =
 			MIN(feedback->look_again_us, seen->now_us + MAX(wait_us, USEC_PER_SEC));
@@ -174,9 +208,9 @@ static int judge(struct tenant_watches *watches, const struct tenant_seen *seen,
 	struct feedback_watch *watch = watch_of(watches, seen->tenant, tenant);
 	struct feedback_facts facts = {
 		.mismatched = mismatched(&seen->lookup->topology),
-		.refusals = AMOUNT_UNKNOWN,
-		.crashes = AMOUNT_UNKNOWN,
+		.refusals = refusals(seen),
 		.throttled = before.percent < THROTTLE_WHOLE,
+		.grace_us = seen->pace->grace,
 	};
 
 	if (gather_pods(seen, arena, &facts) < 0)
@@ -203,10 +237,10 @@ int tenant_feedback_step(struct tenant_watches *watches, const struct tenant_see
 		return -1;
 	feedback.unseen = verdict.unknown;
 	if (in_force)
-		feedback.throttle =
-			feedback_step(&feedback.throttle, spec, &verdict, seen->now_real_us);
+		feedback.throttle = feedback_step(&feedback.throttle, spec, seen->pace, &verdict,
+						  seen->now_real_us);
 	if (verdict.has_offender)
-		name_offender(seen->cluster, seen->lookup, verdict.offender, &feedback);
+		name_offender(seen, verdict.offender, &feedback);
 	plan_next_look(seen, spec, &feedback);
 	*ret_feedback = feedback;
 	return 0;

@@ -11,9 +11,11 @@
  * ladder. What was seen before is remembered here and lost on restart; where the ladder stands is
  * in status.
  *
- * Seen are: of each pod that agents tell of, what its own processes use; and how many pods' cards
- * do not lie as is required. Refusals and crashes of pods are not counted by anything yet: both are
- * unknown.
+ * Seen are: of each pod that agents tell of, what its own processes use; how many pods' cards do
+ * not lie as is required; how many containers of pods with GPUs crash over and over; and how many
+ * pods were refused (controller/tenant/refusals.h).
+ *
+ * It is looked six times in the grace period, TENANT_LOOK_US apart at most.
  */
 #define TENANT_LOOK_US (10 * USEC_PER_SEC)
 
@@ -29,6 +31,8 @@ struct tenant_seen {
 	const struct cluster *cluster;
 	uint32_t tenant;
 	const struct tenant_lookup *lookup; /* of the tenant, which exists */
+	const struct feedback_pace *pace;
+	bool refusals; /* those of its pods are seen */
 	int64_t now_us, now_real_us;
 };
 

@@ -273,6 +273,8 @@ static int decide_feedback(struct turn *turn, struct error *err)
 		reconciler->cluster,
 		turn->handle,
 		&turn->lookup,
+		&reconciler->pace,
+		refusals_are_seen(reconciler->refusals, turn->now_us),
 		turn->now_us,
 		clock_real(loop_clock(reconciler->loop)),
 	};

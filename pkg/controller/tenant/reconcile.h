@@ -7,6 +7,7 @@
 #include "controller/caches.h"
 #include "controller/moments.h"
 #include "controller/tenant/feedback.h"
+#include "controller/tenant/refusals.h"
 #include "prom/alertmanager.h"
 #include "runtime/recorder.h"
 #include "runtime/work.h"
@@ -30,7 +31,9 @@ struct tenant_reconciler {
 	int64_t usage_interval_us;
 	struct moments decided, status_written; /* by tenant handle */
 	struct tenant_watches watches;
-	struct alertmanager *alerts; /* borrowed; NULL: nobody is alerted */
+	struct alertmanager *alerts;     /* borrowed; NULL: nobody is alerted */
+	const struct refusals *refusals; /* borrowed; NULL: they are unknown */
+	struct feedback_pace pace;
 	struct arena arena;
 };
 

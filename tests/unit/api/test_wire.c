@@ -15,6 +15,7 @@
 #include "api/wire_agent.h"
 #include "api/wire_budget.h"
 #include "api/wire_dra.h"
+#include "api/wire_event.h"
 #include "api/wire_job.h"
 #include "api/wire_tenant.h"
 #include "base/limits.h"
@@ -44,6 +45,7 @@ static const struct {
 	{"resourceslice.", &wire_slice_schema, sizeof(struct wire_slice), 6},
 	{"deviceclass.", &wire_class_schema, sizeof(struct wire_class), 3},
 	{"job.", &wire_job_schema, sizeof(struct wire_job), 1},
+	{"event.", &wire_event_schema, sizeof(struct wire_event), 2},
 	{"budget.", &wire_budget_schema, sizeof(struct wire_budget), 2},
 	{"status.", &wire_status_schema, sizeof(struct wire_status), 3},
 };
@@ -51,6 +53,7 @@ static const struct {
 union any_object {
 	uint64_t present;
 	struct wire_pod pod;
+	struct wire_event event;
 	struct wire_node node;
 	struct wire_own_node own_node;
 	struct wire_namespace namespace;
@@ -175,6 +178,7 @@ static void recordings_have_every_field(void **state)
 		{"pod.overhead", &wire_pod_schema},
 		{"pod.given", &wire_pod_schema},
 		{"pod.gated", &wire_pod_schema},
+		{"pod.crashing", &wire_pod_schema},
 		{"pod.extended-claim", &wire_pod_schema},
 		{"pod.claimed", &wire_pod_schema},
 		{"node.h100", &wire_node_schema},
@@ -198,6 +202,8 @@ static void recordings_have_every_field(void **state)
 		{"deviceclass.gpu.nvidia.com", &wire_class_schema},
 		{"budget.some", &wire_budget_schema},
 		{"job.failed", &wire_job_schema},
+		{"event.refused", &wire_event_schema},
+		{"event.series", &wire_event_schema},
 		{"status.conflict", &wire_status_schema},
 		{"status.timeout", &wire_status_schema},
 	};

@@ -300,6 +300,37 @@ static void what_a_pod_makes_of_its_cards_is_added_up(void **state)
 	assert_int_equal(usage.sampled_us, w->now_us);
 }
 
+/* Whatever the agent says: two have it, or two are on it. */
+static void a_card_is_shared_where_others_have_it(void **state)
+{
+	struct world *w = *state;
+	const struct str card = w->machine.gpus[4].pci;
+	const struct gpu_node_use uses[] = {
+		{card, STR(POD_UID), GIB, 0, 30, false, false},
+		{card, STR("other"), GIB, 0, 30, false, false},
+	};
+	const struct gpu_node_pod pods[] = {
+		{.namespace = STR("a"), .name = STR("p"), .cards = &card, .n_cards = 1},
+		{.namespace = STR("b"), .name = STR("q"), .cards = &card, .n_cards = 1},
+	};
+	static const struct {
+		size_t n_uses, n_pods;
+		bool shared;
+	} cases[] = {{1, 0, false}, {1, 1, false}, {2, 0, true}, {1, 2, true}, {2, 2, true}};
+
+	node(w);
+	pod(w, POD_UID);
+	lease(w, "n");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		tell(w, &(struct gpu_node_facts){.pods = pods,
+						 .n_pods = cases[i].n_pods,
+						 .uses = uses,
+						 .n_uses = cases[i].n_uses});
+		assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).shared,
+				 cases[i].shared);
+	}
+}
+
 static void what_is_unknown_of_one_card_is_unknown_of_all(void **state)
 {
 	struct world *w = *state;
@@ -352,6 +383,7 @@ int main(void)
 		CASE(what_is_older_is_passed_over),
 		CASE(a_card_that_nobody_lists_is_another_device),
 		CASE(what_a_pod_makes_of_its_cards_is_added_up),
+		CASE(a_card_is_shared_where_others_have_it),
 		CASE(what_is_unknown_of_one_card_is_unknown_of_all),
 		CASE(new_measurements_are_nothing_to_look_at),
 	};

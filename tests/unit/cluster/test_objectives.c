@@ -174,6 +174,24 @@ static void test_a_spec_that_is_not_in_force_has_none(void **state)
 	assert_int_equal(cluster_pending_us(c, cluster_tenant_find(c, STR("t"))), AMOUNT_NONE);
 }
 
+static void test_what_is_silent_for_too_long_is_unknown(void **state)
+{
+	struct cluster *c = *state;
+	struct slo_moment soon = at(12), late = at(20);
+
+	tell(c, &latency, 1, 1);
+	read_values(c, 0, 0.1, 0, 10);
+	assert_int_equal(look(c, 0).verdict->state, OBJECTIVE_MET);
+	take_all(c);
+	assert_false(cluster_pass_readings(c, &soon));
+	assert_false(is_dirty(c));
+	assert_true(cluster_pass_readings(c, &late));
+	assert_true(is_dirty(c));
+	assert_int_equal(look(c, 0).verdict->state, OBJECTIVE_UNKNOWN);
+	assert_int_equal(look(c, 0).verdict->reason, OBJECTIVE_REASON_STALE);
+	assert_false(cluster_pass_readings(c, &late));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cluster_setup, cluster_teardown)
@@ -182,6 +200,7 @@ int main(void)
 		TEST(test_its_tenant_is_told_of_news_alone),
 		TEST(test_what_did_not_change_goes_on),
 		TEST(test_who_begins_to_lead_begins_anew),
+		TEST(test_what_is_silent_for_too_long_is_unknown),
 		TEST(test_a_spec_that_is_not_in_force_has_none),
 	};
 

@@ -13,7 +13,9 @@
 #include "feedback/ladder.h"
 
 #define START_US (1000000 * USEC_PER_SEC)
-#define MOMENTS  16
+
+static const struct feedback_pace pace = FEEDBACK_PACE_DEFAULT;
+#define MOMENTS 16
 
 #define BAD                           \
 	.outcome = FEEDBACK_ABNORMAL, \
@@ -185,7 +187,7 @@ static void test_stories(void **state)
 
 			if (j > 0 && m->at_s <= m[-1].at_s)
 				break;
-			t = feedback_step(&t, &stories[i].spec, &m->verdict,
+			t = feedback_step(&t, &stories[i].spec, &pace, &m->verdict,
 					  START_US + m->at_s * USEC_PER_SEC);
 			tell(&stories[i], m, &t);
 		}
@@ -200,7 +202,7 @@ static void test_a_release_ends_with_nothing_left(void **state)
 	struct throttle t = {THROTTLE_RELEASE, 90, 5, START_US, START_US, 0};
 
 	(void)state;
-	t = feedback_step(&t, &spec, &normal, START_US);
+	t = feedback_step(&t, &spec, &pace, &normal, START_US);
 	assert_true(throttle_equal(&t, &THROTTLE_NOTHING));
 }
 
@@ -210,7 +212,7 @@ static void test_minutes_that_nobody_was_there_for_count(void **state)
 	struct throttle t = {THROTTLE_RELEASE, 50, 5, START_US, START_US, 0};
 
 	(void)state;
-	t = feedback_step(&t, &spec, &normal, START_US + 3 * USEC_PER_MIN);
+	t = feedback_step(&t, &spec, &pace, &normal, START_US + 3 * USEC_PER_MIN);
 	assert_int_equal(t.percent, 90);
 	assert_true(t.until_us == START_US + 4 * USEC_PER_MIN);
 }
@@ -223,8 +225,10 @@ static void test_who_changes_the_mode_is_released(void **state)
 				    START_US + USEC_PER_MIN, 0};
 
 	(void)state;
-	assert_int_equal(feedback_step(&at, &off, &abnormal, START_US).step, THROTTLE_RELEASE);
-	assert_int_equal(feedback_step(&at, &alert, &abnormal, START_US).step, THROTTLE_RELEASE);
+	assert_int_equal(feedback_step(&at, &off, &pace, &abnormal, START_US).step,
+			 THROTTLE_RELEASE);
+	assert_int_equal(feedback_step(&at, &alert, &pace, &abnormal, START_US).step,
+			 THROTTLE_RELEASE);
 }
 
 static void test_no_rest_is_for_ever(void **state)
@@ -233,9 +237,9 @@ static void test_no_rest_is_for_ever(void **state)
 	struct throttle t = {THROTTLE_RELEASE, 50, 5, START_US, START_US, THROTTLE_TRIES_MOST};
 
 	(void)state;
-	t = feedback_step(&t, &spec, &abnormal, START_US);
+	t = feedback_step(&t, &spec, &pace, &abnormal, START_US);
 	assert_int_equal(t.step, THROTTLE_REST);
-	assert_true(t.until_us == START_US + FEEDBACK_REST_MOST_US);
+	assert_true(t.until_us == START_US + FEEDBACK_REST_TIMES * FEEDBACK_REST_US);
 }
 
 static void test_a_raised_floor_holds_at_once(void **state)
@@ -245,7 +249,7 @@ static void test_a_raised_floor_holds_at_once(void **state)
 				    START_US + USEC_PER_MIN, 0};
 
 	(void)state;
-	assert_int_equal(feedback_step(&at, &spec, &abnormal, START_US).percent, 80);
+	assert_int_equal(feedback_step(&at, &spec, &pace, &abnormal, START_US).percent, 80);
 }
 
 static void test_a_clock_that_is_set_back_keeps_nobody_down(void **state)
@@ -253,7 +257,7 @@ static void test_a_clock_that_is_set_back_keeps_nobody_down(void **state)
 	const struct feedback_spec spec = SPEC();
 	const struct throttle at = {THROTTLE_NO_NEW_GRANTS,       50, 5, START_US,
 				    START_US + FEEDBACK_FLOOR_US, 0};
-	struct throttle t = feedback_step(&at, &spec, &cannot_tell, START_US / 2);
+	struct throttle t = feedback_step(&at, &spec, &pace, &cannot_tell, START_US / 2);
 
 	(void)state;
 	assert_true(t.since_us <= START_US / 2);
@@ -267,7 +271,7 @@ static void test_the_cause_stands_with_it(void **state)
 	char text[THROTTLE_CAUSE_SIZE];
 
 	(void)state;
-	t = feedback_step(&t, &spec, &abnormal, START_US);
+	t = feedback_step(&t, &spec, &pace, &abnormal, START_US);
 	assert_int_equal(t.signals, abnormal.bad);
 	throttle_cause(t.signals, text);
 	assert_string_equal(text, "pods use more GPU memory than they were granted and pods move "

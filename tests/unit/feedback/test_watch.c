@@ -30,7 +30,8 @@ static int setup(void **state)
 	w = (struct world){.spec = {1000000, 50, 10}, .now_us = START_US};
 	w.pods[0] = w.pods[1] = pod;
 	w.pods[1].key = 2;
-	w.facts = (struct feedback_facts){.pods = w.pods, .n_pods = 2};
+	w.facts =
+		(struct feedback_facts){.pods = w.pods, .n_pods = 2, .grace_us = FEEDBACK_GRACE_US};
 	*state = &w;
 	return 0;
 }
@@ -111,7 +112,7 @@ static void test_what_is_the_cards_proves_nothing(void **state)
 
 	w->pods[0].memory = HUNGRY;
 	w->pods[0].utilisation = BUSY;
-	w->pods[0].shared = true;
+	w->pods[0].shared = UINT32_MAX;
 	look(w, 600);
 	assert_int_equal(verdict(w, 0).outcome, FEEDBACK_NORMAL);
 	assert_int_equal(verdict(w, 0).bad, 0);

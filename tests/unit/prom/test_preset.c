@@ -11,14 +11,14 @@
 #include "base/macros.h"
 #include "prom/preset.h"
 
-static const char *query_of(const char *preset, int percentile, const struct str *namespaces,
-			    size_t n)
+static const char *query_of(enum objective_preset preset, int percentile,
+			    const struct str *namespaces, size_t n)
 {
 	static char text[8192];
 	struct buf query CLEANUP(buf_clear);
 
 	buf_init(&query, sizeof(text) - 1);
-	prom_preset_query(prom_preset_find(preset), percentile, namespaces, n, &query);
+	prom_preset_query(preset, percentile, namespaces, n, &query);
 	assert_false(query.overflowed);
 	memcpy(text, query.data, query.len + 1);
 	return text;
@@ -32,7 +32,7 @@ static void a_histogram_is_asked_classic_and_native(void **state)
 #define M  "vllm:time_to_first_token_seconds"
 #define IN "{namespace=~\"a|b-2\"}"
 	assert_string_equal(
-		query_of("vllm-time-to-first-token", 95, namespaces, 2),
+		query_of(PRESET_VLLM_FIRST_TOKEN, 95, namespaces, 2),
 		"label_replace((histogram_quantile(0.95, sum by (namespace, pod, le) "
 		"(rate(" M "_bucket" IN "[2m]))) or histogram_quantile(0.95, sum by (namespace, "
 		"pod) (rate(" M IN "[2m])))), \"gpuqos_part\", \"value\", \"\", \"\") or "
@@ -51,7 +51,7 @@ static void a_mean_is_asked_in_seconds(void **state)
 #undef IN
 #define IN "{namespace=~\"a\"}"
 	assert_string_equal(
-		query_of("triton-queue-time", 0, namespaces, 1),
+		query_of(PRESET_TRITON_QUEUE, 0, namespaces, 1),
 		"label_replace(sum by (namespace, pod) (rate(nv_inference_queue_duration_us" IN
 		"[2m])) / sum by (namespace, pod) (rate(nv_inference_request_success" IN
 		"[2m])) / 1e6, \"gpuqos_part\", \"value\", \"\", \"\") or label_replace(sum by "
@@ -64,7 +64,7 @@ static void a_mean_is_asked_in_seconds(void **state)
 static void nothing_in_a_name_gets_out_of_the_matcher(void **state)
 {
 	const struct str namespaces[] = {STR("a\"} or up{x=\".*|\\")};
-	const char *query = query_of("tgi-queue-time", 99, namespaces, 1);
+	const char *query = query_of(PRESET_TGI_QUEUE, 99, namespaces, 1);
 
 	(void)state;
 	assert_non_null(strstr(query,
@@ -74,23 +74,25 @@ static void nothing_in_a_name_gets_out_of_the_matcher(void **state)
 	assert_null(strstr(query, "up{"));
 }
 
-static void every_selector_names_the_namespaces(void **state)
+static void every_selector_of_every_preset_names_the_namespaces(void **state)
 {
-	static const char *const names[] = {"vllm-queue-time", "sglang-inter-token-latency",
-					    "tgi-request-latency", "triton-time-to-first-token",
-					    "triton-request-latency"};
 	const struct str namespaces[] = {STR("team")};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *at = query_of(names[i], 50, namespaces, 1);
+	for (int i = PRESET_NONE + 1; i < PRESET_COUNT; i++) {
+		enum objective_preset preset = (enum objective_preset)i;
+		const char *at = query_of(preset, 50, namespaces, 1);
+		int selectors = 0;
 
+		assert_int_equal(strstr(at, "histogram_quantile") == NULL,
+				 objective_preset_is_mean(preset));
 		while ((at = strchr(at, '{')) != NULL) {
 			assert_int_equal(strncmp(at, "{namespace=~\"team\"}", 19), 0);
 			at++;
+			selectors++;
 		}
+		assert_true(selectors >= 4);
 	}
-	assert_null(prom_preset_find("up"));
 }
 
 int main(void)
@@ -99,7 +101,7 @@ int main(void)
 		cmocka_unit_test(a_histogram_is_asked_classic_and_native),
 		cmocka_unit_test(a_mean_is_asked_in_seconds),
 		cmocka_unit_test(nothing_in_a_name_gets_out_of_the_matcher),
-		cmocka_unit_test(every_selector_names_the_namespaces),
+		cmocka_unit_test(every_selector_of_every_preset_names_the_namespaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
