@@ -7,7 +7,7 @@
 #include "api/source_table.h"
 #include "base/arena.h"
 #include "base/error.h"
-#include "model/feedback.h"
+#include "model/pace.h"
 #include "model/placement.h"
 
 /*

@@ -19,7 +19,6 @@
 #include "controller/pages.h"
 #include "controller/quota/reconcile.h"
 #include "controller/tenant/reconcile.h"
-#include "controller/tenant/refusals.h"
 #include "runtime/elector.h"
 #include "runtime/recorder.h"
 #include "runtime/work.h"
@@ -46,7 +45,6 @@ struct controller {
 	struct tenant_reconciler tenant;
 	struct eviction_reconciler eviction;
 	struct alertmanager *alerts; /* NULL: none is configured */
-	struct refusals *refusals;
 	struct nodes nodes;
 	struct objectives *objectives;
 	struct work *works[WORK_COUNT];
@@ -285,10 +283,8 @@ static void collect(void *context, struct buf *page)
 	pages_write_metrics(&view, page);
 }
 
-static bool always(void *context, int64_t now_us)
+static bool always(void *context UNUSED, int64_t now_us UNUSED)
 {
-	(void)context;
-	(void)now_us;
 	return true;
 }
 
@@ -341,7 +337,8 @@ static void init_tenant(struct controller *controller)
 	tenant->recorder = controller->recorder;
 	tenant->loop = controller->loop;
 	tenant->alerts = controller->alerts;
-	tenant->refusals = controller->refusals;
+	tenant->refusals = refusals_new(controller->client, controller->cluster,
+					controller->options.log, random_u64(&controller->seeds));
 	tenant->pace = controller->options.config->pace;
 	tenant->usage_interval_us = controller->options.config->usage_interval_us;
 }
@@ -472,8 +469,6 @@ int controller_new(struct kube_client *client, const struct controller_options *
 	if (options->pod_name.len && options->pod_namespace.len)
 		controller->label = leader_label_new(client, options->pod_namespace,
 						     options->pod_name, options->log);
-	controller->refusals = refusals_new(client, controller->cluster, options->log,
-					    random_u64(&controller->seeds));
 	init_quota(controller);
 	init_tenant(controller);
 	init_eviction(controller);
@@ -505,7 +500,6 @@ void controller_free(struct controller *controller)
 	leader_label_free(controller->label);
 	nodes_clear(&controller->nodes);
 	recorder_free(controller->recorder);
-	refusals_free(controller->refusals);
 	caches_free(controller->caches);
 	cluster_free(controller->cluster);
 	mem_free(controller);
@@ -514,7 +508,7 @@ void controller_free(struct controller *controller)
 void controller_start(struct controller *controller)
 {
 	caches_start(controller->caches);
-	refusals_start(controller->refusals);
+	refusals_start(controller->tenant.refusals);
 	if (controller->elector)
 		elector_start(controller->elector);
 	else

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "model/feedback.h"
+#include "model/pace.h"
 
 /*
  * What is seen of a tenant, and whether that is abnormal. Pure: times come with the facts.

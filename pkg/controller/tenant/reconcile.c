@@ -31,6 +31,7 @@ void tenant_reconciler_clear(struct tenant_reconciler *reconciler)
 	moments_clear(&reconciler->decided);
 	moments_clear(&reconciler->status_written);
 	tenant_watches_clear(&reconciler->watches);
+	refusals_free(reconciler->refusals);
 	arena_clear(&reconciler->arena);
 	*reconciler = (struct tenant_reconciler){0};
 }

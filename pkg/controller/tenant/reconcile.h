@@ -31,8 +31,8 @@ struct tenant_reconciler {
 	int64_t usage_interval_us;
 	struct moments decided, status_written; /* by tenant handle */
 	struct tenant_watches watches;
-	struct alertmanager *alerts;     /* borrowed; NULL: nobody is alerted */
-	const struct refusals *refusals; /* borrowed; NULL: they are unknown */
+	struct alertmanager *alerts; /* borrowed; NULL: nobody is alerted */
+	struct refusals *refusals;   /* owned; NULL: they are unknown */
 	struct feedback_pace pace;
 	struct arena arena;
 };

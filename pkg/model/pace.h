@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_MODEL_PACE_H
+#define GPUQOS_MODEL_PACE_H
+
+#include <stdint.h>
+
+/* How fast all of it goes, for all tenants: `feedback` in --config. In µs. */
+struct feedback_pace {
+	int64_t grace; /* a signal is bad where it was for so long; good again after half of it */
+	int64_t alert, step, floor, rest; /* see feedback/ladder.h */
+	int64_t idle;                     /* a pod whose cards do nothing for so long is idle */
+};
+
+#define FEEDBACK_GRACE_US   (60LL * 1000 * 1000)
+#define FEEDBACK_ALERT_US   (60LL * 1000 * 1000)
+#define FEEDBACK_STEP_US    (180LL * 1000 * 1000)
+#define FEEDBACK_FLOOR_US   (600LL * 1000 * 1000)
+#define FEEDBACK_REST_US    (900LL * 1000 * 1000)
+#define FEEDBACK_REST_TIMES 16 /* as long as that, at most */
+#define FEEDBACK_IDLE_US    (1800LL * 1000 * 1000)
+/* An initializer. */
+#define FEEDBACK_PACE_DEFAULT                                                              \
+	{                                                                                  \
+		FEEDBACK_GRACE_US, FEEDBACK_ALERT_US, FEEDBACK_STEP_US, FEEDBACK_FLOOR_US, \
+			FEEDBACK_REST_US, FEEDBACK_IDLE_US                                 \
+	}
+
+#endif
