@@ -8,8 +8,8 @@
 /*
  * Refused pods, as far as the API server shows them: the Events by which the controllers of
  * ReplicaSets, Jobs and the like tell that they could not make a pod. They are counted in the
- * cluster (cluster/tenants/refusals.h) and not kept. Nothing waits for them: while they cannot be read, and
- * for a minute after that, refusals are unknown.
+ * cluster (cluster/tenants/refusals.h) and not kept. Nothing waits for them: while they cannot be
+ * read, and for a minute after that, refusals are unknown.
  *
  * What is not shown: pods that somebody creates by hand, or by a controller that writes no such
  * Event, and is refused. And controllers write no more than 25 Events about one object at once,
