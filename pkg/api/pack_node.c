@@ -8,6 +8,7 @@
 #include "api/layout.h"
 #include "api/pack.h"
 #include "api/pack_common.h"
+#include "api/pack_demand.h"
 #include "api/publisher.h"
 #include "api/quantity.h"
 #include "api/source_common.h"
@@ -189,6 +190,18 @@ static int pack_devices(struct source_node *node, const struct wire_node_status 
 	return 0;
 }
 
+static int pack_host_facts(const struct wire_node *wire, const struct pack *pack,
+			   struct node_facts *facts)
+{
+	struct host_facts *host = arena_alloc(pack->arena, sizeof(*host));
+
+	if (!host)
+		return pack_no_memory(pack);
+	*host = pack_host(wire);
+	facts->host = host;
+	return 0;
+}
+
 int api_pack_node(const struct wire_node *wire, const struct source_table *table,
 		  struct arena *arena, struct node_facts *ret_facts, struct error *err)
 {
@@ -207,7 +220,8 @@ int api_pack_node(const struct wire_node *wire, const struct source_table *table
 		.ready = ready(&wire->status.conditions),
 	};
 
-	if (pack_check_meta(meta, err) < 0 || pack_devices(&node, &wire->status, &facts) < 0)
+	if (pack_check_meta(meta, err) < 0 || pack_devices(&node, &wire->status, &facts) < 0 ||
+	    pack_host_facts(wire, &pack, &facts) < 0)
 		return pack_locate(err, "Node", meta);
 	*ret_facts = facts;
 	return 0;

@@ -7,6 +7,7 @@
 #include "api/pack.h"
 #include "api/pack_common.h"
 #include "api/pack_crashes.h"
+#include "api/pack_demand.h"
 #include "api/pack_exit.h"
 #include "api/quantity.h"
 #include "api/source_common.h"
@@ -482,6 +483,7 @@ int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, 
 	    pack_own(&pod, &wire->spec) < 0 || set_facts(&pod, &wire->spec, &facts) < 0 ||
 	    pack_alignment(&pod, wire, &facts) < 0 || pack_claims(&pod, wire, &facts) < 0)
 		return pack_locate(err, "Pod", meta);
+	facts.demand = pack_demand(&wire->spec);
 	pack_owner(meta, &facts);
 	facts.crashes = pack_crashes(&wire->status);
 	if (pack_exit(wire, &pod.pack, &facts) < 0)
@@ -501,6 +503,7 @@ int api_pack_pod_outline(const struct wire_pod *wire, struct pod_facts *ret_fact
 		return pack_locate(err, "Pod", &wire->meta);
 	facts.own = &unreadable;
 	facts.n_own = 1;
+	facts.demand = demand_unknown();
 	facts.unreadable = true;
 	*ret_facts = facts;
 	return 0;

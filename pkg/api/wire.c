@@ -65,6 +65,8 @@ static const struct field pod_spec_fields[] = {
 		  &pod_gate_schema),
 	FIELD_SUB(struct wire_pod_spec, claims, "resourceClaims", 39, FIELD_MESSAGES,
 		  &pod_claim_schema),
+	FIELD_SUB(struct wire_pod_spec, resources, "resources", 40, FIELD_MESSAGE,
+		  &resources_schema),
 };
 static const struct schema pod_spec_schema =
 	SCHEMA("PodSpec", struct wire_pod_spec, pod_spec_fields);
@@ -187,9 +189,16 @@ static const struct field node_status_fields[] = {
 static const struct schema node_status_schema =
 	SCHEMA("NodeStatus", struct wire_node_status, node_status_fields);
 
+static const struct field node_spec_fields[] = {
+	FIELD(struct wire_node_spec, unschedulable, "unschedulable", 4, FIELD_BOOL),
+};
+static const struct schema node_spec_schema =
+	SCHEMA("NodeSpec", struct wire_node_spec, node_spec_fields);
+
 static const struct field node_fields[] = {
 	FIELD_SUB(struct wire_node, meta, "metadata", 1, FIELD_MESSAGE,
 		  &wire_described_meta_schema),
+	FIELD_SUB(struct wire_node, spec, "spec", 2, FIELD_MESSAGE, &node_spec_schema),
 	FIELD_SUB(struct wire_node, status, "status", 3, FIELD_MESSAGE, &node_status_schema),
 };
 const struct schema wire_node_schema = SCHEMA("Node", struct wire_node, node_fields);

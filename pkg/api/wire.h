@@ -22,9 +22,15 @@ struct wire_node_status {
 	struct wire_list conditions;            /* struct wire_node_condition */
 };
 
+struct wire_node_spec {
+	uint64_t present;
+	bool unschedulable;
+};
+
 struct wire_node {
 	uint64_t present;
 	struct wire_meta meta; /* with labels and annotations */
+	struct wire_node_spec spec;
 	struct wire_node_status status;
 };
 

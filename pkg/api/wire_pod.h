@@ -44,6 +44,7 @@ struct wire_pod_spec {
 	struct wire_list node_selector;               /* struct wire_pair */
 	struct wire_list init_containers, containers; /* struct wire_container */
 	struct wire_list overhead;                    /* struct wire_pair */
+	struct wire_resources resources;              /* of the pod as a whole */
 	struct wire_list claims;                      /* struct wire_pod_claim */
 	struct wire_list gates;                       /* struct wire_pod_gate */
 };

@@ -39,6 +39,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->kinds, sizeof(struct offer_kind));
 	table_init(&cluster->uses, sizeof(struct use_record));
 	wants_init(cluster);
+	demands_init(cluster);
 	cluster->dearest = AMOUNT_UNKNOWN;
 	buf_init(&cluster->scratch, LIMIT_PACKED);
 	buf_init(&cluster->scratch_selector, LIMIT_PACKED);
@@ -110,6 +111,7 @@ void cluster_free(struct cluster *cluster)
 	table_clear(&cluster->holds);
 	table_clear(&cluster->agents);
 	table_clear(&cluster->exits);
+	demands_clear(cluster);
 	table_clear(&cluster->gangs);
 	table_clear(&cluster->budgets);
 	table_clear(&cluster->jobs);
@@ -298,6 +300,8 @@ void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str 
 
 	if (handle != TABLE_NONE)
 		remove_record(cluster, kind, handle);
+	else if (kind == CLUSTER_PODS)
+		bystander_remove(cluster, namespace, name);
 }
 
 /* A kind's records, and where its object's epoch is in them. */
@@ -402,5 +406,7 @@ void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind)
 		if (epoch != cluster->epochs[kind])
 			remove_record(cluster, kind, handle);
 	}
+	if (kind == CLUSTER_PODS)
+		bystanders_end_replace(cluster);
 	replace_is_over(cluster, kind);
 }

@@ -70,6 +70,11 @@ static inline struct exit_record *exit_of(const struct cluster *cluster, uint32_
 	return exit_at(cluster, pod_at(cluster, pod)->exit);
 }
 
+static inline struct demand_record *demand_at(const struct cluster *cluster, uint32_t demand)
+{
+	return (struct demand_record *)table_at(&cluster->demands, demand);
+}
+
 static inline struct gang_record *gang_at(const struct cluster *cluster, uint32_t gang)
 {
 	return (struct gang_record *)table_at(&cluster->gangs, gang);
@@ -170,6 +175,28 @@ uint32_t pod_most_devices(const struct pod_facts *facts);
 uint32_t exit_add(struct cluster *cluster);
 void exit_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts, bool other);
 void exit_remove(struct cluster *cluster, uint32_t pod);
+
+/* --- hosts/demands.c */
+
+void demands_init(struct cluster *cluster);
+void demands_clear(struct cluster *cluster);
+size_t demands_bytes(const struct cluster *cluster);
+uint32_t demand_ref_handle(struct cluster *cluster, uint32_t demand);
+void demand_unref(struct cluster *cluster, uint32_t demand); /* TABLE_NONE is ignored */
+/* Of HOST_AMOUNTS; of TABLE_NONE it is one pod. */
+int64_t demand_amount_of(const struct cluster *cluster, uint32_t demand, size_t amount);
+/* Out of the sums of its node, where it is in them, and into them, where it counts there. */
+void demand_take(struct cluster *cluster, uint32_t pod);
+void demand_give(struct cluster *cluster, uint32_t pod);
+/* Of a pod's record that was brought up to date by @facts. */
+void demand_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
+		   bool other);
+/* A pod without GPUs, as it is seen, and as it goes. */
+void bystander_follow(struct cluster *cluster, const struct pod_facts *facts);
+void bystander_remove(struct cluster *cluster, struct str namespace, struct str name);
+void bystanders_end_replace(struct cluster *cluster);
+/* What a node says of itself. */
+void host_follow(struct cluster *cluster, uint32_t node, const struct host_facts *facts);
 
 /* --- gangs.c */
 
@@ -287,6 +314,9 @@ void holds_follow_tenant(struct cluster *cluster, uint32_t tenant,
 int64_t holds_units(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
 		    uint32_t offer);
 uint64_t holds_cards(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node);
+/* Likewise, of cluster/hosts/hosts.h. */
+int64_t holds_amount(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
+		     size_t amount);
 
 /* --- disagree.c */
 

@@ -14,6 +14,7 @@
 #include "cluster/placing/placement.h"
 #include "cluster/uid.h"
 #include "model/cpus.h"
+#include "model/demand.h"
 #include "quota/price.h"
 #include "quota/tenant.h"
 #include "slo/slo.h"
@@ -56,6 +57,7 @@ struct pod_record {
 	bool gated : 1;
 	bool released : 1;  /* stuck terminating: its part is among what is released */
 	bool annotated : 1; /* annotations asked for something, if only once */
+	bool seated : 1;    /* what it takes is among what is taken of its node */
 };
 
 /* What of a pod its eviction alone reads: apart, so that the others' records stay small. */
@@ -67,6 +69,7 @@ struct exit_record {
 	uint32_t labels;         /* interned, packed: those that its namespace's budgets ask for */
 	uint32_t labels_version; /* of namespace_budgets, that they were read for */
 	uint32_t budget;         /* the one that selects it */
+	uint32_t demand;         /* what it takes of a node; TABLE_NONE: not known yet */
 	uint8_t budgets;         /* enum victim_budget, its status not looked at */
 	bool daemon, mirror;
 	uint16_t waiting, again; /* containers that crash, as in struct pod_crashes */
@@ -74,6 +77,18 @@ struct exit_record {
 };
 
 #define LABELS_UNREAD UINT32_MAX
+
+/* What pods take of a node beside GPUs. */
+struct demand_record {
+	struct demand demand;
+	uint32_t refs;
+};
+
+/* A pod without GPUs that is on a node, as far as it is in others' way. */
+struct bystander_record {
+	uint64_t key; /* of its names */
+	uint32_t node, demand, epoch;
+};
 
 /* A Job that ends where one of its pods does: names, a reference each. */
 struct job_record {
@@ -136,6 +151,7 @@ struct hold_record {
 	uint32_t node;            /* TABLE_NONE: it ended, and its receipt is still open */
 	uint32_t node_next;       /* holds of that node */
 	uint32_t vector, product; /* of its pod; TABLE_NONE: not known */
+	uint32_t demand;          /* likewise */
 	uint8_t tier;             /* enum tenant_tier */
 	bool objective;
 	bool taken;       /* its pod is assumed to be there */
@@ -195,6 +211,7 @@ struct node_record {
 	uint32_t links;          /* as in struct cluster_room, interned */
 	uint32_t look_next;
 	uint32_t first_hold;                /* TABLE_NONE: no room is held */
+	uint32_t bystanders;
 	uint8_t published;                  /* enum layout_state: what the annotation makes of it */
 	uint8_t state;                      /* what counts, with capacity and agent */
 	uint8_t told;                       /* the state that was told last */
@@ -206,6 +223,9 @@ struct node_record {
 	bool exists;   /* the Node object was seen */
 	uint8_t ready; /* enum node_ready */
 	bool reconfiguring;
+	bool host_told, cordoned;           /* host_told: given, taken are known */
+	int64_t given[DEMAND_COUNT + 1];    /* by kube-scheduler: its amounts, and pods */
+	wide_sum taken[DEMAND_COUNT + 1];   /* likewise, by all pods that count there */
 };
 
 /* One of a node's offers. */
@@ -398,7 +418,8 @@ struct cluster {
 	struct map wants_by_value;
 	uint64_t wants_changed;
 	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
-	struct table gpu_nodes, exits, gangs, budgets, jobs;
+	struct table gpu_nodes, exits, gangs, budgets, jobs, demands, bystanders;
+	struct map demands_by_value, bystanders_by_key;
 	struct map jobs_by_owner;
 	struct table holds;
 	struct refusal_event *refusal_events; /* owned; NULL: none yet */

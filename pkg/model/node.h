@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "model/amount.h"
+#include "model/demand.h"
 
 /*
  * How a unit of an extended resource relates to a card: name, text in status.resources[].sharing.
@@ -127,6 +128,7 @@ struct node_facts {
 	const struct layout *layout; /* NULL: layout_state says why not */
 	enum layout_state layout_state;
 	struct str layout_problem; /* a sentence that says more; may be empty */
+	const struct host_facts *host; /* NULL: nobody tells, and nobody asks */
 };
 
 #endif

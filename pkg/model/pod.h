@@ -8,6 +8,7 @@
 
 #include "model/amount.h"
 #include "model/crashes.h"
+#include "model/demand.h"
 #include "model/labels.h"
 #include "model/topology.h"
 
@@ -134,6 +135,7 @@ struct pod_facts {
 			 declares nothing */
 	struct pod_exit exit;
 	struct pod_crashes crashes;
+	struct demand demand; /* of one that cannot be read more than there ever is */
 	/* Ids of the devices that kubelet gave it, as it calls them, without "::<replica>"; none
 	 * where it does not say. */
 	const struct str *device_ids;

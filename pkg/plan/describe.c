@@ -58,4 +58,5 @@ void plan_describe(const struct plan *plan, struct buf *buf)
 		buf_add_cstr(buf, "; no node that is ready has as much as it asks for");
 	else if (counts->eligible > 0)
 		buf_add_cstr(buf, "; with any of these gone it fits on no node");
+	host_describe(counts->unhosted, "; ", buf);
 }

@@ -58,15 +58,20 @@ static void add_member(struct plan_groups *groups, struct plan_group *group, uin
 	group->n++;
 }
 
+static int64_t freed_of(const struct cluster *cluster, uint32_t pod, const struct plan_need *need)
+{
+	if (need->offer != TABLE_NONE)
+		return cluster_pod_units(cluster, pod, need->offer);
+	return need->amount < HOST_AMOUNTS ? cluster_pod_takes(cluster, pod, need->amount) : 0;
+}
+
 static void add_freed(const struct plan *plan, struct plan_group *group, uint32_t pod)
 {
 	const struct plan_groups *groups = &plan->groups;
 
-	for (size_t i = 0; i < groups->n_cells; i++)
-		if (groups->offers[i] != TABLE_NONE)
-			group->freed[i] = saturating_add(
-				group->freed[i],
-				cluster_pod_units(plan->tools.cluster, pod, groups->offers[i]));
+	for (size_t i = 0; i < groups->n_needs; i++)
+		group->freed[i] = saturating_add(
+			group->freed[i], freed_of(plan->tools.cluster, pod, &groups->needs[i]));
 }
 
 /* --- gangs */
@@ -225,14 +230,27 @@ static enum plan_exemption add_pod(struct plan *plan, uint32_t pod, bool whole)
 	return PLAN_NONE;
 }
 
-static void set_missing(struct plan_groups *groups, const struct cluster_units *units, size_t n)
+static void set_needs(struct plan *plan, uint32_t node, const struct cluster_units *units)
 {
-	groups->n_cells = MIN(n, (size_t)PLAN_CELLS);
-	for (size_t i = 0; i < groups->n_cells; i++) {
-		groups->offers[i] = units[i].offer;
-		groups->missing[i] =
-			units[i].offer == TABLE_NONE ? 0 : units[i].count - units[i].free;
-	}
+	struct plan_groups *groups = &plan->groups;
+	struct cluster_host_room room;
+
+	groups->n_needs = MIN(plan->place.ask.n, (size_t)PLAN_CELLS);
+	for (size_t i = 0; i < groups->n_needs; i++)
+		groups->needs[i] = (struct plan_need){
+			.offer = units[i].offer,
+			.amount = HOST_AMOUNTS,
+			.missing = units[i].offer == TABLE_NONE ? 0
+								: units[i].count - units[i].free,
+		};
+	cluster_host_room(plan->tools.cluster, &plan->place.ask, node, &room);
+	for (size_t i = 0; i < HOST_AMOUNTS; i++)
+		if (room.asked[i] > 0 && room.asked[i] > room.free[i])
+			groups->needs[groups->n_needs++] = (struct plan_need){
+				.offer = TABLE_NONE,
+				.amount = i,
+				.missing = room.asked[i] - room.free[i],
+			};
 }
 
 static int by_cost(const void *a, const void *b)
@@ -250,7 +268,7 @@ void plan_gather(struct plan *plan, uint32_t node, const struct cluster_units *u
 	uint32_t pod = cluster_node_pod(plan->tools.cluster, node);
 
 	groups->n = groups->n_members = 0;
-	set_missing(groups, units, plan->place.ask.n);
+	set_needs(plan, node, units);
 	for (; pod != TABLE_NONE; pod = cluster_node_pod_next(plan->tools.cluster, pod)) {
 		enum plan_exemption exemption;
 

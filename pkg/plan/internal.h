@@ -11,6 +11,8 @@
 
 /* Of so many of an ask's cells the units are counted before placement is asked; it counts all. */
 #define PLAN_CELLS 4
+/* And what else is missing there (cluster/hosts/hosts.h). */
+#define PLAN_NEEDS (PLAN_CELLS + HOST_AMOUNTS)
 
 struct plan_member {
 	uint32_t pod, budget;
@@ -20,10 +22,17 @@ struct plan_member {
 /* Pods that go together or not at all: one, or a gang. */
 struct plan_group {
 	struct plan_cost cost;
-	int64_t freed[PLAN_CELLS]; /* units on the node */
+	int64_t freed[PLAN_NEEDS]; /* on the node */
 	struct uid least;
 	uint32_t gang;     /* TABLE_NONE: one pod */
 	uint32_t first, n; /* of the members; n is 0 where these were not asked for */
+};
+
+/* What a node has to have for the pod. */
+struct plan_need {
+	uint32_t offer;  /* units of it; TABLE_NONE: none, or an amount */
+	size_t amount;   /* HOST_AMOUNTS: none */
+	int64_t missing; /* at most 0 where enough is free */
 };
 
 /* Of one node. */
@@ -32,9 +41,8 @@ struct plan_groups {
 	size_t n, room;
 	struct plan_member *members; /* owned */
 	size_t n_members, members_room;
-	uint32_t offers[PLAN_CELLS];
-	int64_t missing[PLAN_CELLS]; /* units, at most 0 where enough are free */
-	size_t n_cells;
+	struct plan_need needs[PLAN_NEEDS]; /* amounts, where any is missing, after all cells */
+	size_t n_needs;
 };
 
 /* What was found of a gang, whichever node it was met on first. */

@@ -145,11 +145,17 @@ static bool is_better(const struct cluster *cluster, const struct migrate_found 
 static void look_at(struct place *place, uint32_t node, struct migrate_found *found)
 {
 	struct place_answer answer = place_fit(place, node);
+	enum host_verdict host;
 	int64_t score;
 
 	found->nodes++;
 	if (answer.verdict != PLACE_FITS) {
 		found->unfit[answer.verdict]++;
+		return;
+	}
+	host = host_fit(place->tools.cluster, &place->ask, node);
+	if (host != HOST_FITS) {
+		found->unhosted[host]++;
 		return;
 	}
 	score = place_score(place, node).total;
@@ -227,6 +233,7 @@ static void describe_nodes(const struct migrate_found *found, struct buf *buf)
 			   found->unfit[i]);
 		before = ", ";
 	}
+	host_describe(found->unhosted, found->nodes == 0 ? "" : "; ", buf);
 }
 
 void migrate_describe(const struct migrate_found *found, struct buf *buf)

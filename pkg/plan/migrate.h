@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "cluster/leaving/victims.h"
 #include "place/place.h"
+#include "plan/host.h"
 #include "plan/limits.h"
 
 /*
@@ -13,9 +14,8 @@
  *
  * It is where a node is known to be better: with the pod itself taken as gone
  * (cluster/placing/reserve.h) the node fits it under its own policy and quota, which Required means
- * is certain. Of several the one of the best score is taken, then of the least name. Nothing else
- * that kube-scheduler asks of a node (CPU, memory, cordons, taints, labels, affinity) is looked at:
- * where that keeps the successor away, the receipt ends as Ineffective.
+ * is certain. Of several the one of the best score is taken, then of the least name. kube-scheduler
+ * must let it there too (plan/host.h), for which its successor is taken to be like it.
  *
  * A pod is moved at most once an hour, and neither is the one that its workload made in its place:
  * what kubelet does again is not undone again. The pods of a gang are not moved: they would have to
@@ -63,6 +63,7 @@ struct migrate_found {
 	int64_t score;               /* of PLACE_TERM_MOST */
 	uint32_t nodes;              /* that offer GPUs and were looked at */
 	uint32_t unfit[PLACE_VERDICT_COUNT];
+	uint32_t unhosted[HOST_VERDICT_COUNT]; /* that fit but for kube-scheduler */
 };
 
 /* @self: the pod as its receipt would name it. */

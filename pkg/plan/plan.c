@@ -99,8 +99,8 @@ static int64_t take_largest(int64_t *sizes, size_t n)
 	return size;
 }
 
-/* So many groups at least, the largest first, for what is missing of a cell; 0: all are too few. */
-static size_t fewest(struct plan *plan, size_t cell)
+/* So many groups at least, the largest first, for what is missing; 0: all are too few. */
+static size_t fewest(struct plan *plan, size_t need)
 {
 	const struct plan_groups *groups = &plan->groups;
 	int64_t freed = 0;
@@ -112,12 +112,12 @@ static size_t fewest(struct plan *plan, size_t cell)
 			mem_realloc_array(plan->sizes, plan->sizes_room, sizeof(*plan->sizes));
 	}
 	for (size_t i = 0; i < groups->n; i++)
-		plan->sizes[i] = groups->groups[i].freed[cell];
-	while (n < groups->n && (n == 0 || freed < groups->missing[cell])) {
+		plan->sizes[i] = groups->groups[i].freed[need];
+	while (n < groups->n && (n == 0 || freed < groups->needs[need].missing)) {
 		freed = saturating_add(freed, take_largest(plan->sizes, groups->n - n));
 		n++;
 	}
-	return freed < groups->missing[cell] ? 0 : n;
+	return freed < groups->needs[need].missing ? 0 : n;
 }
 
 /* False where nothing that may go is enough. What costs more may still be of fewer pods. */
@@ -128,8 +128,8 @@ static bool bound(struct plan *plan, struct plan_lead *lead)
 
 	if (groups->n == 0)
 		return false;
-	for (size_t cell = 0; cell < groups->n_cells; cell++) {
-		size_t least = fewest(plan, cell);
+	for (size_t need = 0; need < groups->n_needs; need++) {
+		size_t least = fewest(plan, need);
 
 		if (least == 0)
 			return false;
@@ -146,6 +146,43 @@ static bool bound(struct plan *plan, struct plan_lead *lead)
 		if (plan_uid_compare(groups->groups[i].least, lead->least) < 0)
 			lead->least = groups->groups[i].least;
 	return true;
+}
+
+/* Enough cards could be freed, but not of what else it takes: the first such amount. */
+static void count_lack(struct plan *plan)
+{
+	const struct plan_groups *groups = &plan->groups;
+
+	for (size_t need = 0; need < groups->n_needs; need++) {
+		int64_t freed = 0;
+
+		for (size_t i = 0; i < groups->n; i++)
+			freed = saturating_add(freed, groups->groups[i].freed[need]);
+		if (freed >= groups->needs[need].missing)
+			continue;
+		if (groups->needs[need].amount < HOST_AMOUNTS)
+			plan->counts.unhosted[host_lacks(groups->needs[need].amount)]++;
+		return;
+	}
+}
+
+/* False where kube-scheduler would not take it there whoever goes. */
+static bool could_host(struct plan *plan, uint32_t node)
+{
+	struct cluster_host_room room;
+	enum host_verdict verdict;
+
+	cluster_host_room(plan->tools.cluster, &plan->place.ask, node, &room);
+	verdict = host_could_fit(&room);
+	if (verdict != HOST_FITS)
+		plan->counts.unhosted[verdict]++;
+	return verdict == HOST_FITS;
+}
+
+static bool fits_now(struct plan *plan, uint32_t node)
+{
+	return host_fit(plan->tools.cluster, &plan->place.ask, node) == HOST_FITS &&
+	       place_fit(&plan->place, node).verdict == PLACE_FITS;
 }
 
 static void add_lead(struct plan *plan, const struct plan_lead *lead)
@@ -171,13 +208,15 @@ static void sift(struct plan *plan, uint32_t node)
 	if (!could_have_room(units, plan->place.ask.n))
 		return;
 	plan->counts.nodes++;
-	if (!quota_allows(plan, node))
+	if (!could_host(plan, node) || !quota_allows(plan, node))
 		return;
-	if (plan->fits_on == TABLE_NONE && place_fit(&plan->place, node).verdict == PLACE_FITS)
+	if (plan->fits_on == TABLE_NONE && fits_now(plan, node))
 		plan->fits_on = node;
 	plan_gather(plan, node, units, false, &plan->counts);
 	if (bound(plan, &lead))
 		add_lead(plan, &lead);
+	else
+		count_lack(plan);
 }
 
 static int by_bound(const void *a, const void *b)

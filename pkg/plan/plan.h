@@ -7,13 +7,14 @@
 #include "model/protection.h"
 #include "model/receipt.h"
 #include "place/place.h"
+#include "plan/host.h"
 
 /*
  * Which pods to evict so that one other fits. Pure: reads the truth, changes nothing.
  *
  * A plan is proven: with its victims gone the pod fits on the node, under its own topology policy
- * and its tenant's quota (place_fit() over a trial), and with any one of them (or any one gang)
- * kept it does not. It is the cheapest such set over all nodes, by
+ * and its tenant's quota (place_fit() over a trial), kube-scheduler would let it there (plan/host.h),
+ * and with any one of them (or any one gang) kept it does not. It is the cheapest such set over all nodes, by
  *	1. GPU-seconds lost since the last checkpoint, as model/protection.h caps the credit
  *	2. pods
  *	3. bytes of GPU memory that are not borrowed
@@ -29,9 +30,9 @@
  * between steps, which is why plan_finish() proves the plan again.
  *
  * Other tenants' pods free no quota: where the pod does not fit by quota there is no plan. Where it
- * fits with nobody gone there is none either. Of nodes nothing is known but what is here: whether
- * they have CPU and memory left, and whether taints and affinity let the pod there, is not looked
- * at; the caller learns by the outcome.
+ * fits with nobody gone there is none either. What else a pod takes (CPU, memory) is freed by who
+ * may go for its cards, and by nobody else: that may be one more, where the cards alone would do
+ * with one less.
  */
 
 #define PLAN_EXACT  12
@@ -104,6 +105,9 @@ struct plan_counts {
 	uint32_t candidates; /* pods on them */
 	uint32_t eligible;
 	uint32_t exempt[PLAN_EXEMPTION_COUNT];
+	/* Of the nodes those that kube-scheduler would not take whoever goes: of what others take
+	 * there where the cards alone could be freed. */
+	uint32_t unhosted[HOST_VERDICT_COUNT];
 };
 
 struct plan;

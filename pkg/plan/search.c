@@ -26,7 +26,8 @@ bool plan_try(struct plan *plan, uint32_t node, size_t n_gone)
 	plan->trials++;
 	plan->trial.n = n_gone;
 	place_try(&plan->place, &plan->trial);
-	return place_fit(&plan->place, node).verdict == PLACE_FITS;
+	return host_fit(plan->tools.cluster, &plan->place.ask, node) == HOST_FITS &&
+	       place_fit(&plan->place, node).verdict == PLACE_FITS;
 }
 
 /* --- sets */
@@ -49,14 +50,14 @@ static bool frees_enough(const struct search *search, size_t rest)
 {
 	const struct plan_groups *groups = search->groups;
 
-	for (size_t cell = 0; cell < groups->n_cells; cell++) {
+	for (size_t need = 0; need < groups->n_needs; need++) {
 		int64_t freed = 0;
 
 		for (size_t i = 0; i < search->n; i++)
-			freed = saturating_add(freed, group_at(search, i)->freed[cell]);
+			freed = saturating_add(freed, group_at(search, i)->freed[need]);
 		for (size_t i = rest; i < groups->n; i++)
-			freed = saturating_add(freed, groups->groups[i].freed[cell]);
-		if (freed < groups->missing[cell])
+			freed = saturating_add(freed, groups->groups[i].freed[need]);
+		if (freed < groups->needs[need].missing)
 			return false;
 	}
 	return true;
@@ -218,9 +219,9 @@ static int by_freed(const void *a, const void *b)
 {
 	const struct plan_group *left = a, *right = b;
 
-	for (size_t cell = 0; cell < PLAN_CELLS; cell++)
-		if (left->freed[cell] != right->freed[cell])
-			return left->freed[cell] > right->freed[cell] ? -1 : 1;
+	for (size_t need = 0; need < PLAN_NEEDS; need++)
+		if (left->freed[need] != right->freed[need])
+			return left->freed[need] > right->freed[need] ? -1 : 1;
 	return plan_uid_compare(left->least, right->least);
 }
 

@@ -9,7 +9,7 @@ uint32_t exit_add(struct cluster *cluster)
 
 	record->gang = record->gang_next = record->gang_prev = TABLE_NONE;
 	record->labels_version = LABELS_UNREAD;
-	record->budget = TABLE_NONE;
+	record->budget = record->demand = TABLE_NONE;
 	return exit;
 }
 
@@ -17,6 +17,7 @@ void exit_remove(struct cluster *cluster, uint32_t pod)
 {
 	gang_leave(cluster, pod);
 	budget_forget(cluster, exit_of(cluster, pod));
+	demand_unref(cluster, exit_of(cluster, pod)->demand);
 	table_remove(&cluster->exits, pod_at(cluster, pod)->exit);
 }
 

@@ -86,6 +86,7 @@ void pod_link_to_node(struct cluster *cluster, uint32_t pod, uint32_t node)
 	if (record->node_next != TABLE_NONE)
 		pod_at(cluster, record->node_next)->node_prev = pod;
 	node_at(cluster, node)->first_pod = pod;
+	demand_give(cluster, pod);
 }
 
 void pod_unlink_from_node(struct cluster *cluster, uint32_t pod)
@@ -95,6 +96,7 @@ void pod_unlink_from_node(struct cluster *cluster, uint32_t pod)
 
 	if (node == TABLE_NONE)
 		return;
+	demand_take(cluster, pod);
 	if (record->node_next != TABLE_NONE)
 		pod_at(cluster, record->node_next)->node_prev = record->node_prev;
 	if (record->node_prev != TABLE_NONE)
@@ -187,6 +189,7 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 		holds_forget_pod(cluster, pod);
 	assumption_end(cluster, record);
 	check_forget(cluster, pod);
+	demand_take(cluster, pod);
 	exit_remove(cluster, pod);
 	count_terminating(cluster, record, -1);
 	if (!pod_finished(record)) {
@@ -413,6 +416,7 @@ static void update(struct cluster *cluster, uint32_t pod, const struct pod_facts
 	record->phase = (uint8_t)facts->phase;
 	count_terminating(cluster, record, 1);
 	exit_follow(cluster, pod, facts, other);
+	demand_follow(cluster, pod, facts, other);
 	if (before.terminating != record->terminating)
 		release_concerns(cluster, record);
 	if (gated != record->gated)
@@ -552,8 +556,11 @@ static int apply(struct cluster *cluster, const struct pod_facts *facts, struct 
 	if (n == 0 && facts->n_claims == 0) {
 		if (pod != TABLE_NONE)
 			pod_remove(cluster, pod);
+		bystander_follow(cluster, facts);
 		return 0;
 	}
+	if (pod == TABLE_NONE)
+		bystander_remove(cluster, facts->namespace, facts->name);
 	entry = entry_of(cluster, pod, facts, rows, n);
 	if (pod == TABLE_NONE)
 		pod = pod_add(cluster, facts);

@@ -43,6 +43,7 @@ void node_release(struct cluster *cluster, uint32_t node)
 	struct node_record *record = node_at(cluster, node);
 
 	if (record->exists || record->first_pod != TABLE_NONE || record->devices > 0 ||
+	    record->bystanders > 0 ||
 	    record->first_hold != TABLE_NONE || record->looked_at_next ||
 	    node == cluster->taken_node)
 		return;
@@ -204,6 +205,7 @@ static int apply(struct cluster *cluster, const struct node_facts *facts, struct
 	readiness_change(cluster, node, true, (uint8_t)facts->ready);
 	record->reconfiguring = facts->reconfiguring;
 	record->reserved_cpus = facts->reserved_cpus;
+	host_follow(cluster, node, facts->host);
 	record->uid = uid;
 	record->resource_version = facts->resource_version;
 	record->epoch = cluster->epochs[CLUSTER_NODES];
@@ -232,6 +234,7 @@ void node_gone(struct cluster *cluster, uint32_t node)
 	static const struct kinds none = {.len = 0};
 
 	readiness_change(cluster, node, false, NODE_READY_UNKNOWN);
+	host_follow(cluster, node, NULL);
 	layout_forget(cluster, node);
 	if (node_at(cluster, node)->first_offer != TABLE_NONE)
 		offers_change(cluster, node, &none);

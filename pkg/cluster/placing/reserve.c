@@ -76,6 +76,7 @@ static void forget(struct cluster *cluster, uint32_t hold)
 		vectors_unref(&cluster->vectors, record->vector);
 		intern_unref(cluster->intern, record->product);
 	}
+	demand_unref(cluster, record->demand);
 	table_remove(&cluster->holds, hold);
 }
 
@@ -84,6 +85,7 @@ static void learn(struct cluster *cluster, struct hold_record *hold, const struc
 {
 	if (hold->objective || hold->vector != TABLE_NONE || pod->vector == TABLE_NONE)
 		return;
+	hold->demand = demand_ref_handle(cluster, exit_at(cluster, pod->exit)->demand);
 	hold->vector = vectors_ref_handle(&cluster->vectors, pod->vector);
 	hold->product = intern_ref_handle(cluster->intern, pod->product);
 }
@@ -158,6 +160,7 @@ static uint32_t add(struct cluster *cluster, const struct cluster_hold *from)
 		.name = intern_ref(cluster->intern, from->name),
 		.owner = intern_ref(cluster->intern, from->owner),
 		.vector = TABLE_NONE,
+		.demand = TABLE_NONE,
 		.product = INTERN_EMPTY,
 		.tier = (uint8_t)from->tier,
 		.objective = from->objective,
@@ -354,6 +357,21 @@ uint64_t holds_cards(const struct cluster *cluster, const struct cluster_ask *as
 		if (is_against(cluster, hold_at(cluster, hold), ask))
 			cards |= hold_at(cluster, hold)->cards;
 	return cards;
+}
+
+int64_t holds_amount(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
+		     size_t amount)
+{
+	uint32_t hold = node_at(cluster, node)->first_hold;
+	int64_t sum = 0;
+
+	for (; hold != TABLE_NONE; hold = hold_at(cluster, hold)->node_next) {
+		const struct hold_record *record = hold_at(cluster, hold);
+
+		if (!record->objective && is_against(cluster, record, ask))
+			sum += demand_amount_of(cluster, record->demand, amount);
+	}
+	return sum;
 }
 
 uint32_t cluster_hold_against(const struct cluster *cluster, const struct cluster_ask *ask,
