@@ -28,9 +28,6 @@ static const struct str node_annotations[] = {KEY(KEY_HAMI_REGISTER), KEY(KEY_VO
 					      KEY(API_LAYOUT_ANNOTATION)};
 const struct field_keys keys_node_annotations = KEYS(node_annotations);
 
-static const struct str node_selector[] = {KEY(KEY_NVIDIA_PRODUCT), KEY(KEY_AMD_PRODUCT)};
-const struct field_keys keys_node_selector = KEYS(node_selector);
-
 static const struct str claim_annotations[] = {KEY(KEY_EXTENDED_CLAIM)};
 const struct field_keys keys_claim_annotations = KEYS(claim_annotations);
 

@@ -73,7 +73,7 @@
 #define KEY_AMD_PRODUCT    "amd.com/gpu.product-name"
 
 /* For FIELD_MAP_OF(); own labels: those of a namespace that api/type.h names. */
-extern const struct field_keys keys_pod_annotations, keys_node_annotations, keys_node_selector,
-	keys_claim_annotations, keys_bookmark_annotations, keys_own_labels;
+extern const struct field_keys keys_pod_annotations, keys_node_annotations, keys_claim_annotations,
+	keys_bookmark_annotations, keys_own_labels;
 
 #endif

@@ -25,6 +25,12 @@ struct wire_node_status {
 struct wire_node_spec {
 	uint64_t present;
 	bool unschedulable;
+	struct wire_list taints; /* struct wire_taint */
+};
+
+struct wire_taint {
+	uint64_t present;
+	struct str key, value, effect;
 };
 
 struct wire_node {

@@ -83,13 +83,13 @@ static const struct field requirement_fields[] = {
 	FIELD(struct wire_requirement, operator, "operator", 2, FIELD_STRING),
 	FIELD(struct wire_requirement, values, "values", 3, FIELD_STRINGS),
 };
-static const struct schema requirement_schema =
+const struct schema wire_requirement_schema =
 	SCHEMA("LabelSelectorRequirement", struct wire_requirement, requirement_fields);
 
 static const struct field selector_fields[] = {
 	FIELD(struct wire_selector, labels, "matchLabels", 1, FIELD_MAP),
 	FIELD_SUB(struct wire_selector, requirements, "matchExpressions", 2, FIELD_MESSAGES,
-		  &requirement_schema),
+		  &wire_requirement_schema),
 };
 const struct schema wire_selector_schema =
 	SCHEMA("LabelSelector", struct wire_selector, selector_fields);

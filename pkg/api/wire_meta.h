@@ -86,7 +86,8 @@ struct str wire_raw(struct str raw);
 /* An object of any kind, its plain metadata alone: struct wire_object. */
 extern const struct schema wire_outline_schema;
 
-extern const struct schema wire_list_meta_schema, wire_status_schema, wire_selector_schema;
+extern const struct schema wire_requirement_schema, wire_list_meta_schema, wire_status_schema,
+	wire_selector_schema;
 
 /*
  * Metadata as part of a type: alone, with labels of ours, with labels, with labels and annotations

@@ -2,7 +2,7 @@
 #ifndef GPUQOS_API_WIRE_POD_H
 #define GPUQOS_API_WIRE_POD_H
 
-#include "api/wire_meta.h"
+#include "api/wire_terms.h"
 
 /* A pod as it comes, as api/wire.h says of all types; its tables are in wire.c. */
 
@@ -11,9 +11,15 @@ struct wire_resources {
 	struct wire_list limits, requests; /* struct wire_pair */
 };
 
+struct wire_port {
+	uint64_t present;
+	int32_t host; /* 0: none */
+};
+
 struct wire_container {
 	uint64_t present;
 	struct str name, restart_policy;
+	struct wire_list ports; /* struct wire_port */
 	struct wire_resources resources;
 };
 
@@ -46,10 +52,14 @@ struct wire_pod_spec {
 	struct wire_list overhead;                    /* struct wire_pair */
 	struct wire_resources resources;              /* of the pod as a whole */
 	struct wire_list claims;                      /* struct wire_pod_claim */
-	struct wire_list gates;                       /* struct wire_pod_gate */
+	struct wire_list volumes;                     /* struct wire_volume */
+	struct wire_affinity affinity;
+	struct wire_list tolerations; /* struct wire_toleration */
+	struct wire_list spreads;     /* struct wire_spread */
+	struct wire_list gates;       /* struct wire_pod_gate */
 };
 
-#define WIRE_POD_GRACE 1
+#define WIRE_POD_GRACE 2
 
 struct wire_phase {
 	uint64_t present;

@@ -390,8 +390,9 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 	memcpy(stats.bytes, cluster->packed_bytes, sizeof(stats.bytes));
 	stats.bytes[CLUSTER_PODS] +=
 		table_bytes(&cluster->pods) + map_bytes(&cluster->pods_by_name) +
-		table_bytes(&cluster->evictions) + table_bytes(&cluster->exits) + demands_bytes(cluster) +
-		table_bytes(&cluster->gangs) + map_bytes(&cluster->gangs_by_key);
+		table_bytes(&cluster->evictions) + table_bytes(&cluster->exits) +
+		demands_bytes(cluster) + table_bytes(&cluster->gangs) +
+		map_bytes(&cluster->gangs_by_key);
 	stats.objects[CLUSTER_JOBS] = cluster->jobs.count;
 	stats.bytes[CLUSTER_JOBS] +=
 		table_bytes(&cluster->jobs) + map_bytes(&cluster->jobs_by_owner);

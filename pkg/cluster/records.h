@@ -210,7 +210,7 @@ struct node_record {
 	uint32_t link_speeds;    /* of the layout, interned: links.c */
 	uint32_t links;          /* as in struct cluster_room, interned */
 	uint32_t look_next;
-	uint32_t first_hold;                /* TABLE_NONE: no room is held */
+	uint32_t first_hold; /* TABLE_NONE: no room is held */
 	uint32_t bystanders;
 	uint8_t published;                  /* enum layout_state: what the annotation makes of it */
 	uint8_t state;                      /* what counts, with capacity and agent */
@@ -223,9 +223,9 @@ struct node_record {
 	bool exists;   /* the Node object was seen */
 	uint8_t ready; /* enum node_ready */
 	bool reconfiguring;
-	bool host_told, cordoned;           /* host_told: given, taken are known */
-	int64_t given[DEMAND_COUNT + 1];    /* by kube-scheduler: its amounts, and pods */
-	wide_sum taken[DEMAND_COUNT + 1];   /* likewise, by all pods that count there */
+	bool host_told, cordoned;         /* host_told: given, taken are known */
+	int64_t given[DEMAND_COUNT + 1];  /* by kube-scheduler: its amounts, and pods */
+	wide_sum taken[DEMAND_COUNT + 1]; /* likewise, by all pods that count there */
 };
 
 /* One of a node's offers. */

@@ -245,6 +245,7 @@ static int read_field(struct reader *r, struct decode_step *step, void *member)
 	case FIELD_INT64:
 		return json_pull_int(&r->pull, INT64_MIN, INT64_MAX, member, r->decode.err);
 	case FIELD_MESSAGE:
+	case FIELD_INLINE:
 		return read_object(r, step->field->schema, member);
 	case FIELD_STRINGS:
 	case FIELD_MESSAGES:
@@ -307,6 +308,25 @@ static int read_known(struct reader *r, struct decode_step *step, const struct s
 	return 0;
 }
 
+/* A key that is none of the object's own: of the struct within it, or unknown. */
+static int read_within(struct reader *r, struct decode_step *step, const struct schema *schema,
+		       void *object, struct str key)
+{
+	for (size_t i = 0; i < schema->n_fields; i++) {
+		const struct field *outer = &schema->fields[i];
+		size_t hint = 0;
+
+		if (outer->kind != FIELD_INLINE)
+			continue;
+		step->field = find_field(outer->schema, key, &hint);
+		if (!step->field)
+			continue;
+		decode_mark(schema, object, outer);
+		return read_known(r, step, outer->schema, decode_member(object, outer));
+	}
+	return read_unknown(r, key);
+}
+
 static int read_object(struct reader *r, const struct schema *schema, void *object)
 {
 	struct decode_step *step = decode_enter(&r->decode);
@@ -320,8 +340,9 @@ static int read_object(struct reader *r, const struct schema *schema, void *obje
 	while ((more = json_pull_key(&r->pull, &key, r->decode.err)) > 0) {
 		*step = (struct decode_step){find_field(schema, key, &hint), DECODE_NO_INDEX};
 		if (!step->field) {
-			if (read_unknown(r, key) < 0)
+			if (read_within(r, step, schema, object, key) < 0)
 				return -1;
+			step->field = NULL;
 			continue;
 		}
 		if (seen >> hint & 1)

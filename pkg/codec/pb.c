@@ -366,6 +366,7 @@ static int read_field(struct decode *d, struct decode_step *step, const struct p
 		*(int64_t *)member = (int64_t)value->number;
 		return 0;
 	case FIELD_MESSAGE:
+	case FIELD_INLINE:
 		return read_message(d, step->field->schema, value->bytes, member);
 	case FIELD_STRINGS:
 	case FIELD_MESSAGES:

@@ -36,6 +36,7 @@ static struct place place_of(const struct field *field)
 	case FIELD_TIME:
 		return (struct place){sizeof(int64_t), _Alignof(int64_t)};
 	case FIELD_MESSAGE:
+	case FIELD_INLINE:
 		return (struct place){field->schema->size, _Alignof(uint64_t)};
 	case FIELD_STRINGS:
 	case FIELD_MESSAGES:
@@ -64,8 +65,8 @@ static bool is_entry(const struct schema *schema)
 static const char *field_problem(const struct schema *schema, const struct field *field)
 {
 	bool entries = field->kind == FIELD_ENTRIES;
-	bool wants_schema =
-		entries || field->kind == FIELD_MESSAGE || field->kind == FIELD_MESSAGES;
+	bool wants_schema = entries || field->kind == FIELD_MESSAGE ||
+			    field->kind == FIELD_INLINE || field->kind == FIELD_MESSAGES;
 	struct place place;
 
 	if (field->tag > LARGEST_TAG)

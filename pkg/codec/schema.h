@@ -33,6 +33,8 @@ enum field_kind {
 	FIELD_INT32,      /* int32_t */
 	FIELD_INT64,      /* int64_t */
 	FIELD_MESSAGE,    /* the struct itself, embedded */
+	FIELD_INLINE,     /* likewise; in JSON its fields are among those of the struct around it,
+			     which are looked for first */
 	FIELD_STRINGS,    /* struct wire_list of struct str */
 	FIELD_MESSAGES,   /* struct wire_list of the sub-schema's struct */
 	FIELD_MAP,        /* struct wire_list of struct wire_pair: map<string, string> */

@@ -100,7 +100,7 @@ struct wire_wishes {
 	uint64_t present;
 	struct wire_wishes_spec {
 		uint64_t present;
-		struct wire_affinity {
+		struct wire_wished {
 			uint64_t present;
 			struct wire_preferred node, pod, against;
 		} affinity;
@@ -118,13 +118,13 @@ static const struct schema preferred_schema =
 	SCHEMA("affinity", struct wire_preferred, preferred_fields);
 
 static const struct field affinity_fields[] = {
-	FIELD_SUB(struct wire_affinity, node, "nodeAffinity", 0, FIELD_MESSAGE, &preferred_schema),
-	FIELD_SUB(struct wire_affinity, pod, "podAffinity", 0, FIELD_MESSAGE, &preferred_schema),
-	FIELD_SUB(struct wire_affinity, against, "podAntiAffinity", 0, FIELD_MESSAGE,
+	FIELD_SUB(struct wire_wished, node, "nodeAffinity", 0, FIELD_MESSAGE, &preferred_schema),
+	FIELD_SUB(struct wire_wished, pod, "podAffinity", 0, FIELD_MESSAGE, &preferred_schema),
+	FIELD_SUB(struct wire_wished, against, "podAntiAffinity", 0, FIELD_MESSAGE,
 		  &preferred_schema),
 };
 static const struct schema affinity_schema =
-	SCHEMA("affinity", struct wire_affinity, affinity_fields);
+	SCHEMA("affinity", struct wire_wished, affinity_fields);
 
 static const struct field spec_fields[] = {
 	FIELD_SUB(struct wire_wishes_spec, affinity, "affinity", 0, FIELD_MESSAGE,
@@ -142,7 +142,7 @@ static const struct schema wishes_schema = SCHEMA("Pod", struct wire_wishes, wis
 static int read_wishes(struct str pod, struct arena *arena, bool *ret_has, struct error *err)
 {
 	struct wire_wishes wishes;
-	const struct wire_affinity *affinity = &wishes.spec.affinity;
+	const struct wire_wished *affinity = &wishes.spec.affinity;
 
 	if (json_decode(&wishes_schema, pod, arena, &wishes, err) < 0)
 		return -1;

@@ -13,9 +13,9 @@
  *
  * amount, noun
  */
-#define DEMAND_AMOUNTS(X)               \
-	X(CPU, "CPU")       /* thousandths of one */ \
-	X(MEMORY, "memory") /* bytes */              \
+#define DEMAND_AMOUNTS(X)                                        \
+	X(CPU, "CPU")                   /* thousandths of one */ \
+	X(MEMORY, "memory")             /* bytes */              \
 	X(STORAGE, "ephemeral storage") /* bytes */
 
 enum demand_amount {
@@ -45,8 +45,8 @@ void demand_raise(struct demand *most, const struct demand *other);
 /* What kube-scheduler itself reads of a node. */
 struct host_facts {
 	struct demand allocatable;
-	int64_t pods;    /* that kubelet takes, in all */
-	bool cordoned;   /* spec.unschedulable */
+	int64_t pods;  /* that kubelet takes, in all */
+	bool cordoned; /* spec.unschedulable */
 };
 
 #endif

@@ -127,7 +127,7 @@ struct node_facts {
 	uint32_t reserved_cpus; /* capacity that is not allocatable, rounded up */
 	const struct layout *layout; /* NULL: layout_state says why not */
 	enum layout_state layout_state;
-	struct str layout_problem; /* a sentence that says more; may be empty */
+	struct str layout_problem;     /* a sentence that says more; may be empty */
 	const struct host_facts *host; /* NULL: nobody tells, and nobody asks */
 };
 

@@ -240,8 +240,8 @@ static void set_needs(struct plan *plan, uint32_t node, const struct cluster_uni
 		groups->needs[i] = (struct plan_need){
 			.offer = units[i].offer,
 			.amount = HOST_AMOUNTS,
-			.missing = units[i].offer == TABLE_NONE ? 0
-								: units[i].count - units[i].free,
+			.missing =
+				units[i].offer == TABLE_NONE ? 0 : units[i].count - units[i].free,
 		};
 	cluster_host_room(plan->tools.cluster, &plan->place.ask, node, &room);
 	for (size_t i = 0; i < HOST_AMOUNTS; i++)

@@ -11,12 +11,12 @@
  */
 
 /* name, text: "12 nodes with enough cards: 12 ...". In the order in which they are looked for. */
-#define HOST_VERDICTS(X)                         \
-	X(FITS, "")                              \
-	X(CORDONED, "cordoned")                  \
-	X(FULL, "full of pods")                  \
-	X(NO_CPU, "without enough CPU")          \
-	X(NO_MEMORY, "without enough memory")    \
+#define HOST_VERDICTS(X)                      \
+	X(FITS, "")                           \
+	X(CORDONED, "cordoned")               \
+	X(FULL, "full of pods")               \
+	X(NO_CPU, "without enough CPU")       \
+	X(NO_MEMORY, "without enough memory") \
 	X(NO_STORAGE, "without enough ephemeral storage")
 
 enum host_verdict {

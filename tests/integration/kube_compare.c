@@ -123,6 +123,7 @@ static void compare_field(const struct field *field, const char *path, const voi
 		compare_number(field, path, a, b);
 		break;
 	case FIELD_MESSAGE:
+	case FIELD_INLINE:
 		compare(field->schema, path, a, b);
 		break;
 	case FIELD_MAP:

@@ -74,8 +74,7 @@ struct world {
 };
 
 static struct world world;
-static size_t n_found, n_none, n_fitting, n_quota, n_sets, n_victims_most, n_gangs,
-	n_unhosted;
+static size_t n_found, n_none, n_fitting, n_quota, n_sets, n_victims_most, n_gangs, n_unhosted;
 
 static uint32_t below(struct world *w, uint32_t bound)
 {
@@ -745,10 +744,11 @@ static void every_plan_is_the_cheapest(void **state)
 	}
 	arena_clear(&world.arena);
 	arena_clear(&world.other_arena);
-	print_message("%zu plans, of at most %zu victims; none for %zu, of which %zu by quota; %zu "
-		      "needed none; %zu victims of gangs; %zu sets tried, of which cards alone would have "
-		      "let %zu pass\n",
-		      n_found, n_victims_most, n_none, n_quota, n_fitting, n_gangs, n_sets, n_unhosted);
+	print_message(
+		"%zu plans, of at most %zu victims; none for %zu, of which %zu by quota; %zu "
+		"needed none; %zu victims of gangs; %zu sets tried, of which cards alone would have "
+		"let %zu pass\n",
+		n_found, n_victims_most, n_none, n_quota, n_fitting, n_gangs, n_sets, n_unhosted);
 	assert_true(only || (n_found > 0 && n_none > 0 && n_quota > 0 && n_gangs > 0 &&
 			     n_victims_most > 3 && n_unhosted > 0));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What pods take of their nodes beside cards. Each distinct demand is kept once. A node's sums are
- * of the pods that count there: those that ask for GPUs by their records, of the others (bystanders)
- * just as much as is taken back when they go.
+ * of the pods that count there: those that ask for GPUs by their records, of the others
+ * (bystanders) just as much as is taken back when they go.
  */
 #include <string.h>
 
@@ -264,8 +264,8 @@ void cluster_host_room(const struct cluster *cluster, const struct cluster_ask *
 	const struct node_record *record = node_at(cluster, node);
 	uint32_t demand = exit_of(cluster, ask->pod)->demand;
 
-	*ret_room = (struct cluster_host_room){.told = record->host_told,
-					       .cordoned = record->cordoned};
+	*ret_room =
+		(struct cluster_host_room){.told = record->host_told, .cordoned = record->cordoned};
 	for (size_t i = 0; record->host_told && i < HOST_AMOUNTS; i++) {
 		wide_sum taken = record->taken[i] - unseen(cluster, ask, node, i);
 

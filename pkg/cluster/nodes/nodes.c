@@ -43,8 +43,7 @@ void node_release(struct cluster *cluster, uint32_t node)
 	struct node_record *record = node_at(cluster, node);
 
 	if (record->exists || record->first_pod != TABLE_NONE || record->devices > 0 ||
-	    record->bystanders > 0 ||
-	    record->first_hold != TABLE_NONE || record->looked_at_next ||
+	    record->bystanders > 0 || record->first_hold != TABLE_NONE || record->looked_at_next ||
 	    node == cluster->taken_node)
 		return;
 	layout_forget(cluster, node);

@@ -93,6 +93,7 @@ static bool members_equal(const struct field *field, const void *a, const void *
 	case FIELD_TIME:
 		return memcmp(a, b, sizeof(int64_t)) == 0;
 	case FIELD_MESSAGE:
+	case FIELD_INLINE:
 		return schema_equal(field->schema, a, b, difference);
 	case FIELD_STRINGS:
 	case FIELD_MESSAGES:

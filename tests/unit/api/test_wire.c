@@ -140,7 +140,7 @@ static void note_used(const struct schema *schema, const void *object, struct bu
 		if (!wire_has(object, (unsigned int)i))
 			continue;
 		buf_printf(used, " %s.%s ", schema->name, field->name);
-		if (field->kind == FIELD_MESSAGE)
+		if (field->kind == FIELD_MESSAGE || field->kind == FIELD_INLINE)
 			note_used(field->schema, member, used);
 		if (field->kind != FIELD_MESSAGES && field->kind != FIELD_ENTRIES)
 			continue;
@@ -165,48 +165,51 @@ static void assert_all_used(const struct schema *schema, const char *used)
 	}
 }
 
+static const struct {
+	const char *name;
+	const struct schema *schema;
+} samples[] = {
+	{"pod.sidecars", &wire_pod_schema},
+	{"pod.terminating", &wire_pod_schema},
+	{"pod.deployment-vllm", &wire_pod_schema},
+	{"pod.overhead", &wire_pod_schema},
+	{"pod.given", &wire_pod_schema},
+	{"pod.gated", &wire_pod_schema},
+	{"pod.crashing", &wire_pod_schema},
+	{"pod.choosy", &wire_pod_schema},
+	{"pod.extended-claim", &wire_pod_schema},
+	{"pod.claimed", &wire_pod_schema},
+	{"node.h100", &wire_node_schema},
+	{"node.cordoned", &wire_node_schema},
+	{"namespace.managed", &wire_namespace_schema},
+	{"resourcequota.ours", &wire_resource_quota_schema},
+	{"resourcequota.scoped", &wire_resource_quota_schema},
+	{"binding.ours", &wire_binding_schema},
+	{"binding.edited", &wire_binding_schema},
+	{"binding.foreign", &wire_binding_schema},
+	{"limitrange.edited", &wire_limit_range_schema},
+	{"lease.held", &wire_lease_schema},
+	{"resourceclaim.exact", &wire_claim_schema},
+	{"resourceclaim.first", &wire_claim_schema},
+	{"resourceclaim.part", &wire_claim_schema},
+	{"resourceclaim.admin", &wire_claim_schema},
+	{"resourceclaim.extended", &wire_claim_schema},
+	{"resourceclaim.together", &wire_claim_schema},
+	{"resourceslice.dynamic", &wire_slice_schema},
+	{"resourceslice.scattered", &wire_slice_schema},
+	{"resourceslice.shared", &wire_slice_schema},
+	{"deviceclass.gpu.nvidia.com", &wire_class_schema},
+	{"budget.some", &wire_budget_schema},
+	{"job.failed", &wire_job_schema},
+	{"event.refused", &wire_event_schema},
+	{"event.series", &wire_event_schema},
+	{"status.conflict", &wire_status_schema},
+	{"status.timeout", &wire_status_schema},
+};
+
 /* A comparison of fields that no recording has would prove nothing. */
 static void recordings_have_every_field(void **state)
 {
-	static const struct {
-		const char *name;
-		const struct schema *schema;
-	} samples[] = {
-		{"pod.sidecars", &wire_pod_schema},
-		{"pod.terminating", &wire_pod_schema},
-		{"pod.deployment-vllm", &wire_pod_schema},
-		{"pod.overhead", &wire_pod_schema},
-		{"pod.given", &wire_pod_schema},
-		{"pod.gated", &wire_pod_schema},
-		{"pod.crashing", &wire_pod_schema},
-		{"pod.extended-claim", &wire_pod_schema},
-		{"pod.claimed", &wire_pod_schema},
-		{"node.h100", &wire_node_schema},
-		{"namespace.managed", &wire_namespace_schema},
-		{"resourcequota.ours", &wire_resource_quota_schema},
-		{"resourcequota.scoped", &wire_resource_quota_schema},
-		{"binding.ours", &wire_binding_schema},
-		{"binding.edited", &wire_binding_schema},
-		{"binding.foreign", &wire_binding_schema},
-		{"limitrange.edited", &wire_limit_range_schema},
-		{"lease.held", &wire_lease_schema},
-		{"resourceclaim.exact", &wire_claim_schema},
-		{"resourceclaim.first", &wire_claim_schema},
-		{"resourceclaim.part", &wire_claim_schema},
-		{"resourceclaim.admin", &wire_claim_schema},
-		{"resourceclaim.extended", &wire_claim_schema},
-		{"resourceclaim.together", &wire_claim_schema},
-		{"resourceslice.dynamic", &wire_slice_schema},
-		{"resourceslice.scattered", &wire_slice_schema},
-		{"resourceslice.shared", &wire_slice_schema},
-		{"deviceclass.gpu.nvidia.com", &wire_class_schema},
-		{"budget.some", &wire_budget_schema},
-		{"job.failed", &wire_job_schema},
-		{"event.refused", &wire_event_schema},
-		{"event.series", &wire_event_schema},
-		{"status.conflict", &wire_status_schema},
-		{"status.timeout", &wire_status_schema},
-	};
 	struct buf used CLEANUP(buf_clear);
 	size_t i;
 

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUQOS_API_WIRE_TERMS_H
+#define GPUQOS_API_WIRE_TERMS_H
+
+#include "api/wire_meta.h"
+
+/* What of a pod kube-scheduler itself compares with nodes, as it comes; part of api/wire_pod.h. */
+
+/* A volume of a sort that kube-scheduler looks for on nodes: whether it is one. */
+struct wire_volume_sort {
+	uint64_t present;
+};
+
+struct wire_volume {
+	uint64_t present;
+	struct wire_volume_source {
+		uint64_t present;
+		struct wire_volume_sort gce, aws, iscsi, claim, rbd, ephemeral;
+	} source;
+};
+
+/* Of a node's labels or, as field, its name. */
+struct wire_node_term {
+	uint64_t present;
+	struct wire_list labels, fields; /* struct wire_requirement */
+};
+
+struct wire_node_affinity {
+	uint64_t present;
+	struct wire_node_terms {
+		uint64_t present;
+		struct wire_list terms; /* struct wire_node_term */
+	} required;
+};
+
+#define WIRE_NODE_AFFINITY_REQUIRED 0
+
+struct wire_pod_term {
+	uint64_t present;
+	struct wire_selector selector, namespace_selector;
+	struct wire_list namespaces; /* struct str */
+	struct str topology_key;
+};
+
+#define WIRE_POD_TERM_SELECTOR           0
+#define WIRE_POD_TERM_NAMESPACE_SELECTOR 3
+
+struct wire_pod_affinity {
+	uint64_t present;
+	struct wire_list required; /* struct wire_pod_term */
+};
+
+struct wire_affinity {
+	uint64_t present;
+	struct wire_node_affinity node;
+	struct wire_pod_affinity pod, anti;
+};
+
+struct wire_toleration {
+	uint64_t present;
+	struct str key, operator, value, effect;
+};
+
+struct wire_spread {
+	uint64_t present;
+	struct str when_unsatisfiable;
+};
+
+#endif
