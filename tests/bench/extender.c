@@ -6,6 +6,9 @@
  *
  *   extender CERTS verbs ROUNDS   µs of filter and of prioritize over all nodes, from the body read
  *                                 to the answer written, as JSON
+ *   extender CERTS beside ROUNDS  the same over 5,000 full nodes alone, and while a plan of whom to
+ *                                 evict from them is searched: then with what is left, when the
+ *                                 call comes, of the search's turn of the loop
  *   extender CERTS once           each verb once, for callgrind, which is to count measured_call()
  *   extender CERTS serve          says its port, and answers over HTTPS until SIGTERM
  *   extender CERTS body N POD     a body of N nodes
@@ -23,14 +26,17 @@
 #include "cluster/read.h"
 #include "extender/internal.h"
 #include "lib/crowd.h"
+#include "lib/full_cluster.h"
 #include "lib/layouts.h"
+#include "plan/plan.h"
 
-#define NODES      5000
-#define CARDS      8
-#define SHAPES     3
-#define NAMESPACES 10
-#define PODS       64 /* that wait */
-#define MAX_ROUNDS 10000
+#define NODES        5000
+#define CARDS        8
+#define SHAPES       3
+#define NAMESPACES   10
+#define PODS         64 /* that wait */
+#define MAX_ROUNDS   10000
+#define NODES_A_TURN 64 /* of a plan, as the controller looks at */
 
 struct scene {
 	struct loop *loop;
@@ -40,6 +46,7 @@ struct scene {
 	struct placement_weights weights;
 	struct recorder *recorder;
 	struct extender *extender;
+	uint32_t waits; /* the pod that a plan is for */
 };
 
 /* --- the cluster */
@@ -53,7 +60,7 @@ static void add_node(struct scene *s, unsigned int number)
 				     .min_memory = 80 * GIB,
 				     .count = CARDS,
 				     .allocatable = CARDS};
-	struct node_facts facts = {.name = crowd_text("gpu-pool-7f9c-node", number),
+	struct node_facts facts = {.name = crowd_text(FULL_CLUSTER_NODE, number),
 				   .uid = crowd_text("node-uid", number),
 				   .ready = NODE_READY,
 				   .offers = &offer,
@@ -112,7 +119,7 @@ static void add_running(struct scene *s, unsigned int number, unsigned int node,
 		devices[i] = str_from(ids[i]);
 	}
 	facts.phase = POD_RUNNING;
-	facts.node = crowd_text("gpu-pool-7f9c-node", node);
+	facts.node = crowd_text(FULL_CLUSTER_NODE, node);
 	facts.device_ids = devices;
 	facts.n_device_ids = cards;
 	crowd_check(cluster_apply_pod(s->cluster, &facts, &err), &err);
@@ -196,7 +203,7 @@ static void make_extender(struct scene *s, const char *certs)
 		&err);
 }
 
-static void set_up(struct scene *s, const char *certs)
+static void set_up(struct scene *s, const char *certs, bool full)
 {
 	static const struct hash_key fixed = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 
@@ -204,7 +211,10 @@ static void set_up(struct scene *s, const char *certs)
 	s->cluster = cluster_new(&fixed);
 	s->weights = PLACEMENT_WEIGHTS_DEFAULT;
 	random_init(&s->random, 1);
-	fill(s);
+	if (full)
+		s->waits = full_cluster_make(s->cluster, NODES, 1);
+	else
+		fill(s);
 	make_extender(s, certs);
 }
 
@@ -245,7 +255,7 @@ static void write_body(struct buf *buf, unsigned int pod, unsigned int n_nodes)
 	write_pod(buf, pod);
 	buf_add_cstr(buf, ",\"Nodes\":null,\"NodeNames\":[");
 	for (unsigned int i = 0; i < n_nodes; i++)
-		buf_printf(buf, "%s\"gpu-pool-7f9c-node-%06u\"", i > 0 ? "," : "",
+		buf_printf(buf, "%s\"" FULL_CLUSTER_NODE "-%06u\"", i > 0 ? "," : "",
 			   (pod * 79 + i * 1237) % NODES);
 	buf_add_cstr(buf, "]}");
 }
@@ -322,6 +332,80 @@ static void measure_verbs(struct scene *s, unsigned int rounds)
 	printf("}\n");
 }
 
+/* --- the verbs while a plan is searched */
+
+struct search {
+	struct place_memory memory;
+	struct arena arena;
+	struct plan *plan; /* NULL: none yet */
+	unsigned int plans;
+};
+
+static void search_begin(struct search *search, const struct scene *s)
+{
+	struct place_tools tools = {s->cluster, &s->weights, &search->memory, &search->arena, NULL};
+	int64_t now_us = FULL_CLUSTER_NOW_US + search->plans++ * USEC_PER_SEC;
+	struct plan_ask ask = {.pod = s->waits,
+			       .tier = TIER_INFERENCE,
+			       .protection = PROTECTION_DEFAULT,
+			       .most = 16,
+			       .now_us = now_us,
+			       .now_real_us = now_us};
+
+	search->plan = plan_new(&tools, &ask);
+}
+
+/* A turn of the search: µs. */
+static int64_t search_turn(struct search *search, const struct scene *s)
+{
+	int64_t began_us = cpu_us();
+	struct plan_found found;
+
+	if (!search->plan)
+		search_begin(search, s);
+	if (plan_step(search->plan, NODES_A_TURN)) {
+		if (!plan_finish(search->plan, &found))
+			crowd_check(-1, &(struct error){.message = "there is no plan"});
+		plan_free(search->plan);
+		search->plan = NULL;
+	}
+	return cpu_us() - began_us;
+}
+
+/* The call comes at any moment of the turn, and is answered after it. */
+static int64_t one_beside(struct search *search, struct scene *s, bool filters, unsigned int pod)
+{
+	int64_t turn_us = search_turn(search, s);
+
+	return (int64_t)random_below(&s->random, (uint64_t)turn_us + 1) + one(s, filters, pod);
+}
+
+static void measure_beside(struct scene *s, unsigned int rounds)
+{
+	static int64_t alone[2][MAX_ROUNDS], beside[2][MAX_ROUNDS];
+	static struct search search;
+
+	arena_init(&search.arena, 16 << 20);
+	for (unsigned int i = 0; i < rounds; i++)
+		for (int filters = 0; filters < 2; filters++)
+			alone[filters][i] = one(s, filters, i % PODS);
+	for (unsigned int i = 0; i < rounds; i++)
+		for (int filters = 0; filters < 2; filters++)
+			beside[filters][i] = one_beside(&search, s, filters, i % PODS);
+	printf("{");
+	print_quantiles("filter alone", alone[1], rounds);
+	printf(", ");
+	print_quantiles("prioritize alone", alone[0], rounds);
+	printf(", ");
+	print_quantiles("filter", beside[1], rounds);
+	printf(", ");
+	print_quantiles("prioritize", beside[0], rounds);
+	printf(", \"plans\": %u}\n", search.plans);
+	plan_free(search.plan);
+	place_memory_clear(&search.memory);
+	arena_clear(&search.arena);
+}
+
 static void print_body(unsigned int n_nodes, unsigned int pod)
 {
 	struct buf body CLEANUP(buf_clear);
@@ -343,9 +427,11 @@ int main(int argc, char **argv)
 	}
 	if (argc < 3)
 		return 2;
-	set_up(&s, argv[1]);
+	set_up(&s, argv[1], strcmp(mode, "beside") == 0);
 	if (strcmp(mode, "verbs") == 0 && n > 0 && n <= MAX_ROUNDS) {
 		measure_verbs(&s, n);
+	} else if (strcmp(mode, "beside") == 0 && n > 0 && n <= MAX_ROUNDS) {
+		measure_beside(&s, n);
 	} else if (strcmp(mode, "once") == 0) {
 		one(&s, true, 5);
 		one(&s, false, 5);

@@ -20,7 +20,7 @@ from inference import Histogram
 
 BINARY = shutil.which("prometheus")
 CONFIG = """
-global: {{scrape_interval: 1s, scrape_timeout: 1s}}
+global: {{scrape_interval: {seconds}s, scrape_timeout: {seconds}s}}
 scrape_configs:
   - job_name: test
     honor_labels: true
@@ -90,13 +90,13 @@ class Exporter:
 class Prometheus:
     """It may be stopped and started again; its data stay."""
 
-    def __init__(self, folder, exporter_port):
+    def __init__(self, folder, exporter_port, scrape_seconds=1):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process = None
-        (self.folder / "prometheus.yml").write_text(CONFIG.format(port=exporter_port))
+        (self.folder / "prometheus.yml").write_text(CONFIG.format(port=exporter_port, seconds=scrape_seconds))
 
     def start(self):
         with open(self.folder / "log", "ab") as log:

@@ -276,7 +276,7 @@ static void go_on(struct eviction_turn *turn)
 	search->ask.now_us = turn->now_us;
 	search->ask.now_real_us = turn->now_real_us;
 	if (!plan_step(search->plan, NODES_A_TURN)) {
-		eviction_look_again(turn, turn->now_real_us);
+		turn->set->look_again_us = turn->now_us; /* in the loop's next turn */
 		return;
 	}
 	if (!eviction_name_pod(turn, search->pod, &self))
