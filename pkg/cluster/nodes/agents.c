@@ -25,6 +25,13 @@ bool agent_lives_on(const struct cluster *cluster, struct str node)
 	return agent != TABLE_NONE && agent_at(cluster, agent)->lives;
 }
 
+int64_t agent_told_us(const struct cluster *cluster, struct str node)
+{
+	uint32_t agent = name_find(cluster, CLUSTER_AGENTS, node);
+
+	return agent == TABLE_NONE ? 0 : agent_at(cluster, agent)->told_us;
+}
+
 static void set_lives(struct cluster *cluster, struct agent_record *record, bool lives)
 {
 	uint32_t node = node_find(cluster, intern_str(cluster->intern, record->node));
@@ -61,7 +68,7 @@ static void update(struct cluster *cluster, uint32_t agent, const struct agent_f
 	bool renewed = is_renewed(record, facts);
 
 	if (renewed)
-		record->heard_us = now_us;
+		record->heard_us = record->told_us = now_us;
 	record->renew_us = facts->renew_us;
 	record->duration_us = MIN(facts->duration_us, DURATION_MOST_US);
 	record->resource_version = facts->resource_version;

@@ -439,6 +439,12 @@ static int64_t amounts_add(int64_t a, int64_t b)
 	return a == AMOUNT_UNKNOWN || b == AMOUNT_UNKNOWN ? AMOUNT_UNKNOWN : saturating_add(a, b);
 }
 
+static int64_t sampled_us(const struct cluster *cluster, const struct node_record *node)
+{
+	return MAX(gpu_node_at(cluster, node->gpu_node)->seen_us,
+		   agent_told_us(cluster, intern_str(cluster->intern, node->name)));
+}
+
 struct cluster_usage cluster_pod_usage(const struct cluster *cluster, uint32_t pod)
 {
 	const struct pod_record *record = pod_at(cluster, pod);
@@ -461,6 +467,6 @@ struct cluster_usage cluster_pod_usage(const struct cluster *cluster, uint32_t p
 	if (usage.cards == 0)
 		return (struct cluster_usage){
 			.memory = AMOUNT_UNKNOWN, .pcie = AMOUNT_UNKNOWN, .sm_percent = -1};
-	usage.sampled_us = gpu_node_at(cluster, node_at(cluster, record->node)->gpu_node)->seen_us;
+	usage.sampled_us = sampled_us(cluster, node_at(cluster, record->node));
 	return usage;
 }
