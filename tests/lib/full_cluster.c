@@ -53,14 +53,17 @@ static void add_tenant(struct scene *s, const char *stem, unsigned int number,
 	struct str value = crowd_text(stem, number);
 	struct label_requirement requirement = {STR("team"), LABEL_IN, &value, 1};
 	struct label label = {STR("team"), value};
-	struct tenant_facts tenant = {.name = value,
-				      .uid = value,
-				      .spec = {.namespaces = {&requirement, 1},
-					       .tier = tier,
-					       .ceiling = AMOUNT_NONE,
-					       .ceiling_gpus = AMOUNT_NONE,
-					       .topology = TOPOLOGY_SPEC_DEFAULT,
-					       .preemptible = PREEMPTIBLE_DEFAULT}};
+	struct tenant_facts tenant = {
+		.name = value,
+		.uid = value,
+		.spec = {.namespaces = {&requirement, 1},
+			 .tier = tier,
+			 .ceiling = AMOUNT_NONE,
+			 .ceiling_gpus = AMOUNT_NONE,
+			 .pending_us = tier == TIER_INFERENCE ? USEC_PER_SEC : AMOUNT_NONE,
+			 .protection = PROTECTION_DEFAULT,
+			 .topology = TOPOLOGY_SPEC_DEFAULT,
+			 .preemptible = PREEMPTIBLE_DEFAULT}};
 	struct namespace_facts namespace = {
 		.name = value, .uid = value, .labels = &label, .n_labels = 1};
 	struct quota_facts quota = {.namespace = value,
@@ -76,6 +79,8 @@ static void add_tenant(struct scene *s, const char *stem, unsigned int number,
 					       .tenant = value}};
 	struct error err = {0};
 
+	if (tier == TIER_INFERENCE)
+		tenant.spec.protection.mode = PROTECTION_ENFORCE;
 	crowd_check(cluster_apply_tenant(s->cluster, &tenant, &err), &err);
 	crowd_check(cluster_apply_namespace(s->cluster, &namespace, &err), &err);
 	crowd_check(cluster_apply_quota(s->cluster, &quota, &err), &err);

@@ -11,6 +11,8 @@
  */
 #define FULL_CLUSTER_CARDS  8
 #define FULL_CLUSTER_NODE   "gpu-pool-7f9c-node" /* stem of their names: crowd_text() */
+#define FULL_CLUSTER_TENANT "chat-000000" /* of the pod that waits, and may have room made for it \
+					   */
 #define FULL_CLUSTER_NOW_US (2000000 * USEC_PER_SEC)
 
 /*
