@@ -88,24 +88,26 @@ enum objective_state {
 
 /* Why: name, text in status.objectives[].reason, a sentence for people. The first three belong to
  * Met, AtRisk and Violated, all others to Unknown. */
-#define OBJECTIVE_REASONS(X)                                                                    \
-	X(WITHIN, "WithinThreshold", "the value keeps to its side of the threshold")            \
-	X(BURNING, "BurnRate",                                                                  \
-	  "the value is past the threshold so often that a violation is near")                  \
-	X(PAST, "PastThreshold",                                                                \
-	  "the value was past the threshold for as long as the spec allows")                    \
-	X(ABSENT, "Absent", "Prometheus has no such series for the tenant's pods")              \
-	X(STALE, "Stale", "the newest sample is too old")                                       \
-	X(NAN, "NaN", "the value is no number, as of a histogram that nothing was counted in")  \
-	X(CLONED, "Cloned",                                                                     \
-	  "all pods show the very same figures, which are then those of something they share")  \
-	X(ALL_ZERO, "AllZero", "all figures are 0, as of counters that nobody drives")          \
-	X(CLOCK_SKEW, "ClockSkew", "Prometheus's clock and the controller's are too far apart") \
-	X(TOO_FEW, "TooFew", "too few samples in a row to judge by")                            \
-	X(SOURCE_DOWN, "SourceDown", "Prometheus does not answer, or refuses the query")        \
-	X(NO_QUERY, "NoQuery", "the controller's configuration names no Prometheus")            \
-	X(RESTARTED, "Restarted",                                                               \
-	  "samples are collected anew, as after a start or a change of spec")
+#define OBJECTIVE_REASONS(X)                                                                      \
+	X(WITHIN, "WithinThreshold", "the value keeps to its side of the threshold")              \
+	X(BURNING, "BurnRate", "the value is past the threshold too often: a violation is near")  \
+	X(PAST, "PastThreshold",                                                                  \
+	  "the value was past the threshold for as long as the spec allows")                      \
+	X(ABSENT, "Absent", "Prometheus has no such series for the tenant's pods")                \
+	X(STALE, "Stale", "the newest sample of any pod that is there is too old")                \
+	X(NAN, "NaN", "the value is no number, as of a histogram that nothing was counted in")    \
+	X(CLONED, "Cloned", "all pods show the same figures: those of something that they share") \
+	X(ALL_ZERO, "AllZero", "all figures are 0, as of counters that nobody drives")            \
+	X(CLOCK_SKEW, "ClockSkew", "Prometheus's clock and the controller's are too far apart")   \
+	X(TOO_FEW, "TooFew", "too few samples in a row to judge by")                              \
+	X(SOURCE_DOWN, "SourceDown", "Prometheus does not answer")                                \
+	X(TIMEOUT, "Timeout", "Prometheus does not answer in time")                               \
+	X(FORBIDDEN, "Forbidden", "Prometheus does not take the controller's credentials")        \
+	X(REFUSED, "QueryRefused", "Prometheus refuses the query, or its answer is of no use")    \
+	X(TOO_LARGE, "TooLarge", "Prometheus answers with more than can be read")                 \
+	X(PARTIAL, "Partial", "Prometheus warns that its answer may lack a part")                 \
+	X(NO_QUERY, "NoQuery", "the controller's configuration names no Prometheus")              \
+	X(RESTARTED, "Restarted", "samples are collected anew, as after a start or a new spec")
 
 enum objective_reason {
 #define X(name, text, sentence) OBJECTIVE_REASON_##name,

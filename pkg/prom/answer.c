@@ -245,11 +245,13 @@ static int read_envelope(struct reading *r, struct str *ret_result, struct error
 
 static int refuse(const struct reading *r, struct error *err)
 {
-	bool ours = str_equal(r->error_type, STR("bad_data")) ||
-		    str_equal(r->error_type, STR("execution"));
+	enum error_kind kind = ERROR_UNAVAILABLE;
 
-	return error_set(err, ours ? ERROR_INVALID : ERROR_UNAVAILABLE, "%.*s: %.*s",
-			 STR_ARGS(utf8_prefix(r->error_type, 32)),
+	if (str_equal(r->error_type, STR("bad_data")) || str_equal(r->error_type, STR("execution")))
+		kind = ERROR_INVALID;
+	else if (str_equal(r->error_type, STR("timeout")))
+		kind = ERROR_TIMEOUT;
+	return error_set(err, kind, "%.*s: %.*s", STR_ARGS(utf8_prefix(r->error_type, 32)),
 			 STR_ARGS(utf8_prefix(r->error, 256)));
 }
 

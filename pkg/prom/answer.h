@@ -31,7 +31,8 @@ struct prom_answer {
  * Texts are borrowed from @text or @arena, the array is in @arena. LIMIT: more than
  * LIMIT_PROM_SERIES samples, or the arena is full. INVALID: malformed, or a result that is neither
  * numbers nor one, such as a range or a histogram. What Prometheus itself calls an error is
- * INVALID where the query is at fault, else UNAVAILABLE, with its message.
+ * INVALID where the query is at fault, TIMEOUT where it took too long, else UNAVAILABLE, with its
+ * message.
  */
 int prom_read_answer(struct str text, struct arena *arena, struct prom_answer *ret_answer,
 		     struct error *err);

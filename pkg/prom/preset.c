@@ -83,6 +83,13 @@ static void add_at(const struct where *where, const char *metric, const char *su
 	buf_add_cstr(where->query, "))");
 }
 
+static void add_from(const struct where *where, const char *metric, const char *suffix)
+{
+	buf_add_cstr(where->query, "min by (" POD ") (min_over_time(timestamp(");
+	add_selector(where, metric, suffix);
+	buf_add_cstr(where->query, ")[" PROM_WINDOW ":" PROM_STEP "]))");
+}
+
 static void begin_part(const struct where *where)
 {
 	buf_add_cstr(where->query, "label_replace(");
@@ -117,6 +124,12 @@ static void add_histogram(const struct where *where, const struct preset *preset
 	buf_add_cstr(query, " or ");
 	add_at(where, preset->metric, "");
 	end_part(where, "at");
+	buf_add_cstr(query, " or ");
+	begin_part(where);
+	add_from(where, preset->metric, "_count");
+	buf_add_cstr(query, " or ");
+	add_from(where, preset->metric, "");
+	end_part(where, "from");
 }
 
 static void add_mean(const struct where *where, const struct preset *preset)
@@ -135,6 +148,10 @@ static void add_mean(const struct where *where, const struct preset *preset)
 	begin_part(where);
 	add_at(where, preset->count, "");
 	end_part(where, "at");
+	buf_add_cstr(where->query, " or ");
+	begin_part(where);
+	add_from(where, preset->count, "");
+	end_part(where, "from");
 }
 
 void prom_preset_query(enum objective_preset preset, int percentile, const struct str *namespaces,

@@ -28,9 +28,9 @@ static bool same_number(double a, double b)
 /* What the usable points have in common. */
 struct look {
 	const struct slo_point *worst;
-	size_t n;                 /* usable: their value is a number */
+	size_t n_new, n;          /* not too old; usable: their value is a number as well */
 	bool all_zero, all_alike; /* of the usable */
-	bool nothing_counted;     /* of all: every one tells its sum, and it is 0 */
+	bool nothing_counted;     /* of the new: every one tells its sum, and it is 0 */
 	const struct slo_point *first;
 	int64_t newest_us;
 };
@@ -40,11 +40,21 @@ static bool is_worse(const struct objective_spec *spec, double a, double b)
 	return spec->direction == OBJECTIVE_BELOW ? a > b : a < b;
 }
 
-static void look_at(const struct objective_spec *spec, const struct slo_point *point,
-		    struct look *look)
+static bool is_old(const struct slo_point *point, const struct slo_moment *moment)
 {
-	look->nothing_counted &= point->sum == 0;
+	int64_t most_us = MAX(SLO_STALE_US, SLO_SILENT_INTERVALS * moment->interval_us);
+
+	return point->old || (point->at_us != 0 && point->at_us < moment->real_us - most_us);
+}
+
+static void look_at(const struct objective_spec *spec, const struct slo_point *point,
+		    const struct slo_moment *moment, struct look *look)
+{
 	look->newest_us = MAX(look->newest_us, point->at_us);
+	if (is_old(point, moment))
+		return;
+	look->n_new++;
+	look->nothing_counted &= point->sum == 0;
 	if (!isfinite(point->value))
 		return;
 	if (look->n++ == 0)
@@ -56,12 +66,13 @@ static void look_at(const struct objective_spec *spec, const struct slo_point *p
 		look->worst = point;
 }
 
-static struct look look_at_all(const struct objective_spec *spec, const struct slo_reading *reading)
+static struct look look_at_all(const struct objective_spec *spec, const struct slo_reading *reading,
+			       const struct slo_moment *moment)
 {
 	struct look look = {.all_zero = true, .all_alike = true, .nothing_counted = true};
 
 	for (size_t i = 0; i < reading->n_points; i++)
-		look_at(spec, &reading->points[i], &look);
+		look_at(spec, &reading->points[i], moment, &look);
 	return look;
 }
 
@@ -72,13 +83,6 @@ static bool is_skewed(const struct slo_reading *reading, int64_t newest_us, int6
 	return newest_us > real_us + SLO_SKEW_US ||
 	       (answered_us != 0 &&
 		(answered_us > real_us + SLO_SKEW_US || answered_us < real_us - SLO_SKEW_US));
-}
-
-static bool is_stale(int64_t newest_us, const struct slo_moment *moment)
-{
-	int64_t most_us = MAX(SLO_STALE_US, SLO_SILENT_INTERVALS * moment->interval_us);
-
-	return newest_us != 0 && newest_us < moment->real_us - most_us;
 }
 
 /* Beyond what can be told, the nearest that can. */
@@ -102,10 +106,10 @@ struct slo_sample slo_judge(const struct objective_spec *spec, const struct slo_
 		return no_sample(reading->failed);
 	if (reading->n_points == 0)
 		return no_sample(OBJECTIVE_REASON_ABSENT);
-	look = look_at_all(spec, reading);
+	look = look_at_all(spec, reading, moment);
 	if (is_skewed(reading, look.newest_us, moment->real_us))
 		return no_sample(OBJECTIVE_REASON_CLOCK_SKEW);
-	if (is_stale(look.newest_us, moment))
+	if (look.n_new == 0)
 		return no_sample(OBJECTIVE_REASON_STALE);
 	if (look.nothing_counted || (look.n > 0 && look.all_zero))
 		return no_sample(OBJECTIVE_REASON_ALL_ZERO);
@@ -312,6 +316,17 @@ static void add(struct slo_state *state, const struct objective_spec *spec, int6
 	count(state, now_us / slot_us(spec), bad);
 }
 
+static struct slo_sample judge_news(struct slo_state *state, const struct objective_spec *spec,
+				    const struct slo_reading *reading,
+				    const struct slo_moment *moment)
+{
+	bool again = reading->answered_us != 0 && reading->answered_us == state->answered_us;
+
+	if (reading->answered_us != 0)
+		state->answered_us = reading->answered_us;
+	return again ? no_sample(OBJECTIVE_REASON_STALE) : slo_judge(spec, reading, moment);
+}
+
 static bool is_first(const struct slo_state *state)
 {
 	return state->held == OBJECTIVE_UNKNOWN &&
@@ -321,7 +336,7 @@ static bool is_first(const struct slo_state *state)
 bool slo_take(struct slo_state *state, const struct objective_spec *spec,
 	      const struct slo_reading *reading, const struct slo_moment *moment)
 {
-	struct slo_sample sample = slo_judge(spec, reading, moment);
+	struct slo_sample sample = judge_news(state, spec, reading, moment);
 	int64_t seen_us = state->verdict.seen_us;
 
 	if (!sample.good) {

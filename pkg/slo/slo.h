@@ -54,14 +54,18 @@ struct slo_point {
 	/* The sum of what the value was counted from, in whatever unit; 0: nothing was counted. Two
 	 * pods that each count their own do not have the same. NaN where the query tells none. */
 	double sum;
-	int64_t at_us; /* real: when the sample was taken; 0: not told */
-	uint64_t pod;  /* whoever it is; 0: not one pod's */
+	/* Real: when the sample was taken; 0: not told. */
+	int64_t at_us;
+	uint64_t pod; /* whoever it is; 0: not one pod's */
+	bool old; /* it counts no more, whatever its time: as of a series that is scraped no more */
 };
 
 struct slo_reading {
 	const struct slo_point *points;
 	size_t n_points;
-	int64_t answered_us; /* real, by Prometheus's clock; 0: not told */
+	/* Real, by Prometheus's clock; 0: not told. That of the reading before: it is the same
+	 * again, and Stale. */
+	int64_t answered_us;
 	/* With has_failed: why there are no points. */
 	enum objective_reason failed;
 	bool has_failed;
@@ -101,6 +105,7 @@ struct slo_state {
 	uint32_t in_row;           /* good readings since the last that was not */
 	uint32_t bad_in_row;
 	int64_t bad_since_us, well_since_us; /* monotonic; -1: the last was not */
+	int64_t answered_us;                 /* of the last reading that told it */
 	struct slo_slot slots[SLO_SLOTS];
 };
 

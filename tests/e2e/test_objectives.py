@@ -136,11 +136,11 @@ def test_what_is_no_signal_is_unknown(exporter, make_tenant, cards, tell):
     absent, _ = make_tenant(by_query("nowhere"))
     wrong, _ = make_tenant(by_query("nowhere", query="max by ("))
     wait_state(absent, "latency", "Unknown", "Absent")
-    wait_state(wrong, "latency", "Unknown", "SourceDown")
+    wait_state(wrong, "latency", "Unknown", "QueryRefused")
     # The scrapes of both pods come at one moment: their rates are the same to the bit.
     wait_state(cloned, "ttft", "Unknown", "Cloned")
     wait_state(idle, "ttft", "Unknown", "AllZero")
-    for tenant, reason in (cloned, "Cloned"), (idle, "AllZero"), (absent, "Absent"), (wrong, "SourceDown"):
+    for tenant, reason in (cloned, "Cloned"), (idle, "AllZero"), (absent, "Absent"), (wrong, "QueryRefused"):
         message = condition(tenant.wait_condition("Objectives", "Unknown", "NoSignal"), "Objectives")["message"]
         tell(message)
         assert f"({reason})" in message

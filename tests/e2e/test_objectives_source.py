@@ -23,16 +23,16 @@ def vector(*values, **more):
     return json.dumps({"status": "success", "data": {"resultType": "vector", "result": series}, **more})
 
 
-# What is answered, and words of the log where it is told at once: refused questions are told once a minute.
+# What is answered, words of the log where it is told at once (refused questions are told once a minute), and the reason.
 LIES = {
-    "a page of a proxy": (200, "text/html", lambda: "<html>", "is this a Prometheus?"),
-    "more than 5 MB": (200, "application/json", lambda: " " * 6_000_000, None),
-    "a storm of series": (200, "application/json", lambda: vector(*range(20001)), None),
-    "a part": (200, "application/json", lambda: vector(0.1, 0.12, warnings=["a store is missing"]), None),
-    "no query": (400, "application/json", lambda: json.dumps({"status": "error", "errorType": "bad_data", "error": "odd"}), None),
-    "no right": (401, "text/plain", lambda: "", "check the credentials"),
-    "overload": (503, "application/json", lambda: json.dumps({"status": "error", "errorType": "unavailable", "error": "busy"}), "unavailable: busy"),
-    "nothing in time": (0, "", lambda: "", "Prometheus does not answer"),
+    "a page of a proxy": (200, "text/html", lambda: "<html>", "is this a Prometheus?", "QueryRefused"),
+    "more than 5 MB": (200, "application/json", lambda: " " * 6_000_000, None, "TooLarge"),
+    "a storm of series": (200, "application/json", lambda: vector(*range(20001)), None, "TooLarge"),
+    "a part": (200, "application/json", lambda: vector(0.1, 0.12, warnings=["a store is missing"]), None, "Partial"),
+    "no query": (400, "application/json", lambda: json.dumps({"status": "error", "errorType": "bad_data", "error": "odd"}), None, "QueryRefused"),
+    "no right": (401, "text/plain", lambda: "", "check the credentials", "Forbidden"),
+    "overload": (503, "application/json", lambda: json.dumps({"status": "error", "errorType": "unavailable", "error": "busy"}), "unavailable: busy", "SourceDown"),
+    "nothing in time": (0, "", lambda: "", None, "Timeout"),
 }
 
 
@@ -49,7 +49,7 @@ class Liar:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"])).decode()
                 outer.asked.append((self.path, self.headers.get("Authorization"), body))
-                status, kind, make, _ = outer.says
+                status, kind, make, *_ = outer.says
                 if not status:
                     outer.released.wait(30)
                     return
@@ -111,7 +111,7 @@ def test_lies_are_unknown_and_end(world, watching, liar, make_namespace, tmp_pat
     for name, lie in LIES.items():
         mark = len(watching.log())
         liar.says = lie
-        wait_state(tenant, "Unknown", "SourceDown")
+        wait_state(tenant, "Unknown", lie[4])
         assert not lie[3] or lie[3] in watching.log()[mark:], f"{name}: {watching.log()[mark:]}"
         assert watching.alive, name
         liar.says = liar.truth

@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import subprocess
 import threading
+import time
 import urllib.parse
 import urllib.request
 
@@ -34,7 +35,7 @@ class Exporter:
     def __init__(self):
         self.lock = threading.Lock()
         self.gauges = {}
-        self.servers = {}  # labels: (metric, seconds, Histogram)
+        self.servers = {}  # (metric, labels): (seconds, Histogram, late, anew)
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -62,20 +63,29 @@ class Exporter:
             else:
                 self.gauges[metric, self.labels(labels)] = value
 
-    def serve(self, metric, seconds, *servers):
-        """Requests to these servers, each a dict of labels, take so long from now on; None: there are none any more."""
+    def serve(self, metric, seconds, *servers, late=0, anew=False):
+        """Requests to these servers, each a dict of labels, take so long from now on; None: there are none any more.
+        late: the series say that they are so many seconds old. anew: the server starts anew before each scrape."""
         with self.lock:
             for labels in map(self.labels, servers):
                 old = self.servers.get((metric, labels))
-                self.servers[metric, labels] = (seconds, old[1] if old else Histogram())
+                self.servers[metric, labels] = (seconds, old[1] if old else Histogram(), late, anew)
+
+    def end(self, metric, **labels):
+        """The server is gone, and its series with it."""
+        with self.lock:
+            self.servers.pop((metric, self.labels(labels)), None)
 
     def page(self):
         with self.lock:
             lines = [f"{metric}{{{labels}}} {value}" for (metric, labels), value in self.gauges.items()]
-            for (metric, labels), (seconds, histogram) in self.servers.items():
+            for (metric, labels), (seconds, histogram, late, anew) in self.servers.items():
+                if anew:
+                    histogram.__init__()
                 for _ in range(10 if seconds is not None else 0):
                     histogram.observe(seconds)
-                lines += histogram.lines(metric, labels)
+                stamp = f" {int((time.time() - late) * 1000)}" if late else ""
+                lines += [line + stamp for line in histogram.lines(metric, labels)]
         return "\n".join(lines) + "\n"
 
     def __enter__(self):

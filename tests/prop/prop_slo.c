@@ -64,7 +64,7 @@ static void step(struct run *run)
 
 static bool take(struct run *run, struct slo_state *state, double value)
 {
-	const struct slo_point point = {value, 1, run->moment.real_us, 1};
+	const struct slo_point point = {value, 1, run->moment.real_us, 1, false};
 	const struct slo_reading reading = {.points = &point, .n_points = 1};
 
 	return slo_take(state, &run->spec, &reading, &run->moment);

@@ -31,6 +31,11 @@ uint64_t cluster_point_pod(const struct cluster *cluster, struct str namespace, 
 	return pod == TABLE_NONE ? 0 : (uint64_t)pod + 1;
 }
 
+int64_t cluster_point_made(const struct cluster *cluster, uint64_t pod)
+{
+	return pod_at(cluster, (uint32_t)(pod - 1))->created_s * USEC_PER_SEC;
+}
+
 /* A handle may be another pod's by now; the uid tells. */
 static uint32_t worst_of(const struct cluster *cluster, const struct objective_record *record)
 {

@@ -26,6 +26,8 @@ int64_t cluster_pending_us(const struct cluster *cluster, uint32_t tenant);
 
 /* What the `pod` of a struct slo_point is; 0: there is no such pod that could hold devices. */
 uint64_t cluster_point_pod(const struct cluster *cluster, struct str namespace, struct str name);
+/* Real, full seconds: when such a pod was made, by the API server's clock. */
+int64_t cluster_point_made(const struct cluster *cluster, uint64_t pod);
 
 /*
  * Takes a reading (slo/slo.h). The tenant is dirty where the state or the reason changed, and where

@@ -18,6 +18,7 @@
 
 #define BUSY_US (USEC_PER_SEC / 10) /* until it is asked again whether an old query is over */
 #define TELL_US USEC_PER_MIN        /* between two lines of the log about refused questions */
+#define LATE    3                   /* questions in a row that have no answer in time: it is down */
 #define MEMORY  (8 * 1024 * 1024)   /* of a round's questions; as much of one answer's readings */
 
 struct objectives {
@@ -34,6 +35,7 @@ struct objectives {
 	struct buf query;
 	bool running;
 	int64_t began_us, told_us;
+	unsigned int late; /* questions in a row that had no answer in time */
 	struct objectives_stats stats;
 };
 
@@ -179,10 +181,26 @@ static void next_round_at(struct objectives *objectives, int64_t at_us)
 	loop_timer_set(&objectives->timer, at_us);
 }
 
-/* Whether it is Prometheus that is not to be had, and not this question that is wrong. */
-static bool is_down(const struct error *err)
+/* Whether it is Prometheus that is not to be had, and not this question that is wrong. What is slow
+ * may be the one as well as the other: several in a row tell. */
+static bool is_down(struct objectives *objectives, const struct error *err)
 {
-	return err->kind != ERROR_INVALID && err->kind != ERROR_LIMIT;
+	objectives->late = err->kind == ERROR_TIMEOUT ? objectives->late + 1 : 0;
+	return objectives->late >= LATE || (err->kind != ERROR_INVALID &&
+					    err->kind != ERROR_LIMIT && err->kind != ERROR_TIMEOUT);
+}
+
+static enum objective_reason reason_of(const struct error *err)
+{
+	static const enum objective_reason reasons[ERROR_SYSTEM + 1] = {
+		[ERROR_INVALID] = OBJECTIVE_REASON_REFUSED,
+		[ERROR_LIMIT] = OBJECTIVE_REASON_TOO_LARGE,
+		[ERROR_TIMEOUT] = OBJECTIVE_REASON_TIMEOUT,
+		[ERROR_FORBIDDEN] = OBJECTIVE_REASON_FORBIDDEN,
+	};
+
+	/* The first of all reasons is none of Unknown's. */
+	return reasons[err->kind] ? reasons[err->kind] : OBJECTIVE_REASON_SOURCE_DOWN;
 }
 
 static void went_down(struct objectives *objectives, const struct error *err)
@@ -195,12 +213,13 @@ static void went_down(struct objectives *objectives, const struct error *err)
 			    LOG_CSTR("error", err->message));
 	objectives->stats.down = true;
 	objectives->stats.failed++;
-	fail(objectives, NULL, OBJECTIVE_REASON_SOURCE_DOWN);
+	fail(objectives, NULL, reason_of(err));
 	next_round_at(objectives,
 		      now_us + backoff_fail(&objectives->backoff, now_us, &objectives->random));
 }
 
-static void refused(struct objectives *objectives, const struct question *question, struct str why)
+static void refused(struct objectives *objectives, const struct question *question, struct str why,
+		    enum objective_reason reason)
 {
 	int64_t now_us = loop_now(objectives->options.loop);
 
@@ -212,7 +231,7 @@ static void refused(struct objectives *objectives, const struct question *questi
 			    LOG_CSTR("preset", objective_preset_text(question->preset)),
 			    LOG_STR("query", question->query), LOG_STR("error", why));
 	}
-	fail(objectives, question, OBJECTIVE_REASON_SOURCE_DOWN);
+	fail(objectives, question, reason);
 }
 
 static void take(struct objectives *objectives, const struct question *question,
@@ -222,11 +241,11 @@ static void take(struct objectives *objectives, const struct question *question,
 	struct error err;
 
 	if (!str_empty(answer->warning)) {
-		refused(objectives, question, answer->warning);
+		refused(objectives, question, answer->warning, OBJECTIVE_REASON_PARTIAL);
 		return;
 	}
 	if (readings_take(&readings, question, answer, &err) < 0) {
-		refused(objectives, question, str_from(err.message));
+		refused(objectives, question, str_from(err.message), reason_of(&err));
 		return;
 	}
 	objectives->stats.answered++;
@@ -242,17 +261,19 @@ static void on_answer(void *context, const struct prom_answer *answer, const str
 
 	if (!objectives->running)
 		return;
-	if (err && is_down(err)) {
+	if (err && is_down(objectives, err)) {
 		went_down(objectives, err);
 		return;
 	}
+	if (!err)
+		objectives->late = 0;
 	if (objectives->stats.down) {
 		log_info(objectives->options.log, "Prometheus answers again");
 		reset_backoff(objectives);
 	}
 	objectives->stats.down = false;
 	if (err)
-		refused(objectives, question, str_from(err->message));
+		refused(objectives, question, str_from(err->message), reason_of(err));
 	else
 		take(objectives, question, answer);
 	objectives->next++;
@@ -277,7 +298,7 @@ static void ask(struct objectives *objectives)
 		else if (prom_query(objectives->prom, buf_str(&objectives->query), on_answer,
 				    objectives, &err) == 0)
 			return;
-		refused(objectives, question, str_from(err.message));
+		refused(objectives, question, str_from(err.message), reason_of(&err));
 	}
 	next_round_at(objectives,
 		      MAX(objectives->began_us + objectives->options.config->interval_us,

@@ -57,17 +57,27 @@ static size_t sort_rows(const struct cluster *cluster, const struct prom_answer 
 	return n;
 }
 
-static void set_part(struct slo_point *point, const struct prom_sample *sample)
+/* Seconds since 1970; 0 for what is no such time. */
+static int64_t time_of(double seconds)
+{
+	return seconds > 0 && seconds < 1e11 ? (int64_t)llround(seconds * 1e6) : 0;
+}
+
+/* @made_us: when the pod was made that it is to be of. */
+static void set_part(struct slo_point *point, const struct prom_sample *sample, int64_t made_us)
 {
 	if (str_equal(sample->part, STR("sum")))
 		point->sum = sample->value;
-	else if (!str_equal(sample->part, STR("at")))
+	else if (str_equal(sample->part, STR("at")))
+		point->at_us = time_of(sample->value);
+	else if (str_equal(sample->part, STR("from")))
+		point->old |= time_of(sample->value) < made_us;
+	else
 		point->value = sample->value;
-	else if (sample->value > 0 && sample->value < 1e11)
-		point->at_us = (int64_t)llround(sample->value * 1e6);
 }
 
-/* The rows of one tenant, sorted: a point for each pod that is there. */
+/* The rows of one tenant, sorted: a point for each pod that is there. What is scraped no more, and
+ * what began before the pod, as another that had its name, is old. */
 static size_t points_of_pods(const struct cluster *cluster, const struct row *rows, size_t n_rows,
 			     struct slo_point *points)
 {
@@ -81,9 +91,11 @@ static size_t points_of_pods(const struct cluster *cluster, const struct row *ro
 		if (pod == 0)
 			continue;
 		if (!same)
-			points[n++] = (struct slo_point){NAN, NAN, 0, pod};
-		set_part(&points[n - 1], sample);
+			points[n++] = (struct slo_point){NAN, NAN, 0, pod, false};
+		set_part(&points[n - 1], sample, cluster_point_made(cluster, pod));
 	}
+	for (size_t i = 0; i < n; i++)
+		points[i].old |= points[i].at_us == 0;
 	return n;
 }
 
@@ -95,7 +107,7 @@ static size_t points_of_query(const struct cluster *cluster, const struct prom_a
 
 		points[i] = (struct slo_point){
 			sample->value, NAN, 0,
-			cluster_point_pod(cluster, sample->namespace, sample->pod)};
+			cluster_point_pod(cluster, sample->namespace, sample->pod), false};
 	}
 	return answer->n_samples;
 }

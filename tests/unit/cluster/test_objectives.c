@@ -50,7 +50,7 @@ static bool read_values(struct cluster *c, size_t index, double value, int64_t f
 	for (int i = 0; i < n; i++) {
 		const struct slo_moment moment = at(from + i);
 		const struct slo_point point = {value, 1, moment.real_us,
-						cluster_point_pod(c, STR("a"), STR("p"))};
+						cluster_point_pod(c, STR("a"), STR("p")), false};
 		const struct slo_reading reading = {.points = &point, .n_points = 1};
 
 		changed = cluster_take_reading(c, tenant, index, &reading, &moment);

@@ -91,7 +91,7 @@ static const struct {
 	 ERROR_INVALID, "bad_data: parse error: unexpected }"},
 	{"{'status':'error','errorType':'execution','error':'many-to-many'}", ERROR_INVALID,
 	 "execution: many-to-many"},
-	{"{'status':'error','errorType':'timeout','error':'query timed out'}", ERROR_UNAVAILABLE,
+	{"{'status':'error','errorType':'timeout','error':'query timed out'}", ERROR_TIMEOUT,
 	 "timeout: query timed out"},
 	{"{'status':'error','errorType':'unavailable','error':'starting'}", ERROR_UNAVAILABLE,
 	 "unavailable: starting"},

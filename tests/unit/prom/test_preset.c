@@ -40,7 +40,10 @@ static void a_histogram_is_asked_classic_and_native(void **state)
 		"histogram_sum(sum by (namespace, pod) (rate(" M IN "[2m]))), \"gpuqos_part\", "
 		"\"sum\", \"\", \"\") or label_replace(max by (namespace, pod) (timestamp(" M
 		"_count" IN ")) or max by (namespace, pod) (timestamp(" M IN
-		")), \"gpuqos_part\", \"at\", \"\", \"\")");
+		")), \"gpuqos_part\", \"at\", \"\", \"\") or label_replace(min by (namespace, "
+		"pod) (min_over_time(timestamp(" M "_count" IN ")[2m:5s])) or min by (namespace, "
+		"pod) (min_over_time(timestamp(" M IN
+		")[2m:5s])), \"gpuqos_part\", \"from\", \"\", \"\")");
 }
 
 static void a_mean_is_asked_in_seconds(void **state)
@@ -58,7 +61,9 @@ static void a_mean_is_asked_in_seconds(void **state)
 		"(namespace, pod) (rate(nv_inference_queue_duration_us" IN
 		"[2m])), \"gpuqos_part\", \"sum\", \"\", \"\") or label_replace(max by "
 		"(namespace, pod) (timestamp(nv_inference_request_success" IN
-		")), \"gpuqos_part\", \"at\", \"\", \"\")");
+		")), \"gpuqos_part\", \"at\", \"\", \"\") or label_replace(min by (namespace, "
+		"pod) (min_over_time(timestamp(nv_inference_request_success" IN
+		")[2m:5s])), \"gpuqos_part\", \"from\", \"\", \"\")");
 }
 
 static void nothing_in_a_name_gets_out_of_the_matcher(void **state)

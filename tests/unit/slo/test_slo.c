@@ -40,55 +40,67 @@ struct fault {
 static const struct fault faults[] = {
 	{"absent: no series at all", {{.value = 0}}, 0, 0, false, OBJECTIVE_REASON_ABSENT},
 	{"stale: the newest scrape is ten minutes old",
-	 {{0.1, 3, OLD, 1}, {0.2, 4, OLD, 2}},
+	 {{0.1, 3, OLD, 1, false}, {0.2, 4, OLD, 2, false}},
 	 2,
 	 0,
 	 false,
 	 OBJECTIVE_REASON_STALE},
+	{"stale: the series are scraped no more",
+	 {{0.1, 3, 0, 1, true}, {0.2, 4, 0, 2, true}},
+	 2,
+	 0,
+	 false,
+	 OBJECTIVE_REASON_STALE},
+	{"stale: an old pod is no voice against all zero",
+	 {{0.1, 3, REAL, 1, true}, {NAN, 0, REAL, 2, false}},
+	 2,
+	 0,
+	 false,
+	 OBJECTIVE_REASON_ALL_ZERO},
 	{"NaN: quantiles of empty histograms",
-	 {{NAN, NAN, REAL, 1}},
+	 {{NAN, NAN, REAL, 1, false}},
 	 1,
 	 0,
 	 false,
 	 OBJECTIVE_REASON_NAN},
 	{"NaN: infinity is no latency",
-	 {{INFINITY, 1, REAL, 1}},
+	 {{INFINITY, 1, REAL, 1, false}},
 	 1,
 	 0,
 	 false,
 	 OBJECTIVE_REASON_NAN},
 	{"cloned: the same figures for all pods of a shared card",
-	 {{0.3, 5, REAL, 1}, {0.3, 5, REAL, 2}, {0.3, 5, REAL, 3}},
+	 {{0.3, 5, REAL, 1, false}, {0.3, 5, REAL, 2, false}, {0.3, 5, REAL, 3, false}},
 	 3,
 	 0,
 	 false,
 	 OBJECTIVE_REASON_CLONED},
 	{"cloned: of a query that tells no sums",
-	 {{0.3, NAN, REAL, 1}, {0.3, NAN, REAL, 2}},
+	 {{0.3, NAN, REAL, 1, false}, {0.3, NAN, REAL, 2, false}},
 	 2,
 	 0,
 	 false,
 	 OBJECTIVE_REASON_CLONED},
 	{"all zero: counters that nobody drives",
-	 {{NAN, 0, REAL, 1}, {NAN, 0, REAL, 2}},
+	 {{NAN, 0, REAL, 1, false}, {NAN, 0, REAL, 2, false}},
 	 2,
 	 0,
 	 false,
 	 OBJECTIVE_REASON_ALL_ZERO},
 	{"all zero: gauges that nobody sets",
-	 {{0, NAN, REAL, 1}, {0, NAN, REAL, 2}},
+	 {{0, NAN, REAL, 1, false}, {0, NAN, REAL, 2, false}},
 	 2,
 	 0,
 	 false,
 	 OBJECTIVE_REASON_ALL_ZERO},
 	{"clock skew: a sample from the future",
-	 {{0.1, 3, REAL + 600 * SEC, 1}},
+	 {{0.1, 3, REAL + 600 * SEC, 1, false}},
 	 1,
 	 0,
 	 false,
 	 OBJECTIVE_REASON_CLOCK_SKEW},
 	{"clock skew: Prometheus's clock is behind",
-	 {{0.1, 3, 0, 1}},
+	 {{0.1, 3, 0, 1, false}},
 	 1,
 	 REAL - 60 * SEC,
 	 false,
@@ -128,10 +140,13 @@ static void test_each_fault_of_a_signal_is_named(void **state)
 
 static void test_the_pod_that_is_worst_off_counts(void **state)
 {
-	static const struct slo_point points[] = {
-		{0.1, 3, REAL, 7}, {NAN, 0, REAL, 8}, {0.25, 4, REAL, 9}};
+	static const struct slo_point points[] = {{0.1, 3, REAL, 7, false},
+						  {NAN, 0, REAL, 8, false},
+						  {0.25, 4, REAL, 9, false},
+						  {9, 4, REAL, 6, true},
+						  {9, 4, REAL - SLO_STALE_US - SEC, 5, false}};
 	const struct slo_moment moment = {1, REAL, INTERVAL};
-	const struct slo_reading reading = {.points = points, .n_points = 3};
+	const struct slo_reading reading = {.points = points, .n_points = ARRAY_SIZE(points)};
 	struct objective_spec above = spec;
 	struct slo_sample sample = slo_judge(&spec, &reading, &moment);
 
@@ -145,10 +160,34 @@ static void test_the_pod_that_is_worst_off_counts(void **state)
 	assert_int_equal(sample.worst, 7);
 }
 
+static void test_the_same_answer_again_is_stale(void **state)
+{
+	static const struct slo_point points[] = {{0.1, 3, REAL, 7, false}};
+	struct slo_moment moment = {1, REAL, INTERVAL};
+	struct slo_reading reading = {.points = points, .n_points = 1, .answered_us = REAL};
+	struct slo_state slo;
+
+	(void)state;
+	slo_init(&slo);
+	for (int i = 0; i < 5; i++) {
+		slo_take(&slo, &spec, &reading, &moment);
+		moment.now_us += SEC;
+	}
+	assert_int_equal(slo.verdict.state, OBJECTIVE_UNKNOWN);
+	assert_int_equal(slo.verdict.reason, OBJECTIVE_REASON_STALE);
+	for (int i = 0; i < SLO_SAMPLES; i++) {
+		reading.answered_us += SEC;
+		slo_take(&slo, &spec, &reading, &moment);
+		moment.now_us += SEC;
+	}
+	assert_int_equal(slo.verdict.state, OBJECTIVE_MET);
+}
+
 static void test_alike_in_value_alone_is_no_clone(void **state)
 {
 	/* Both quantiles lie in the last bucket. */
-	static const struct slo_point points[] = {{10, 31.5, REAL, 1}, {10, 29.25, REAL, 2}};
+	static const struct slo_point points[] = {{10, 31.5, REAL, 1, false},
+						  {10, 29.25, REAL, 2, false}};
 	const struct slo_moment moment = {1, REAL, INTERVAL};
 	const struct slo_reading reading = {.points = points, .n_points = 2};
 
@@ -181,7 +220,7 @@ static void pass_time(struct world *w, int64_t us)
 static void feed(struct world *w, double value, int n)
 {
 	for (int i = 0; i < n; i++) {
-		struct slo_point point = {value, 1, w->moment.real_us, 5};
+		struct slo_point point = {value, 1, w->moment.real_us, 5, false};
 		struct slo_reading reading = {.points = &point, .n_points = 1};
 
 		pass_time(w, INTERVAL);
@@ -372,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_faults_in_between_never_add_up_to_a_violation),
 		cmocka_unit_test(test_a_long_hole_starts_anew),
 		cmocka_unit_test(test_silence_is_stale),
+		cmocka_unit_test(test_the_same_answer_again_is_stale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
