@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A new receipt: pods as it names them, its room, and how it is told. */
+#include <stdio.h>
+
 #include "base/checked.h"
 #include "cluster/looks.h"
 #include "cluster/placing/reserve.h"
@@ -120,6 +122,16 @@ static void tell_new(struct eviction_turn *turn, const struct receipt *receipt)
 	buf_clear(&note);
 }
 
+/* Others learn of it when its tenant's status is seen. */
+static void keep_unseen(struct eviction_turn *turn, const struct receipt *receipt)
+{
+	struct eviction_unseen *unseen = &turn->reconciler->unseen;
+
+	unseen->tenant = turn->tenant;
+	unseen->until_us = saturating_add(turn->now_us, EVICTION_UNSEEN_MOST_US);
+	snprintf(unseen->id, sizeof(unseen->id), "%.*s", STR_ARGS(receipt->id));
+}
+
 bool eviction_issue(struct eviction_turn *turn, const struct receipt *draft, uint32_t pod)
 {
 	const struct protection_spec *protection = &turn->facts.spec.protection;
@@ -137,6 +149,7 @@ bool eviction_issue(struct eviction_turn *turn, const struct receipt *draft, uin
 		return false;
 	turn->reserved = planned ? STR_NONE : receipt->id;
 	turn->n_receipts++;
+	keep_unseen(turn, receipt);
 	eviction_look_again(turn, receipt->held_until_us);
 	tell_new(turn, receipt);
 	return true;

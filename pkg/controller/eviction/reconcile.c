@@ -262,10 +262,29 @@ static bool is_unseen(struct eviction_turn *turn)
 	return true;
 }
 
+/* Whether another tenant has a receipt of which its status does not tell yet. */
+static bool others_are_unseen(struct eviction_turn *turn)
+{
+	struct eviction_unseen *unseen = &turn->reconciler->unseen;
+	bool seen = turn->now_us >= unseen->until_us;
+
+	if (!unseen->id[0] || unseen->tenant == turn->tenant)
+		return false;
+	for (size_t i = 0; !seen && i < turn->limits.n_others; i++)
+		seen = str_equal(turn->limits.others[i].id, str_from(unseen->id));
+	if (seen)
+		unseen->id[0] = '\0';
+	else
+		eviction_look_again(turn, turn->now_real_us + EVICTION_UNSEEN_US);
+	return !seen;
+}
+
 static void decide_new(struct eviction_turn *turn)
 {
 	size_t before = turn->n_receipts;
 
+	if (others_are_unseen(turn))
+		return;
 	if (!turn->facts.invalid && !turn->facts.terminating) {
 		eviction_make_room(turn);
 		if (turn->n_receipts == before)
@@ -326,9 +345,11 @@ void eviction_written(void *context, uint32_t tenant, const struct work_write *w
 	if (evict_written(&(struct evict_books){reconciler->cluster, reconciler->evictions, now_us},
 			  write, answer, err))
 		cluster_mark_tenant_dirty(reconciler->cluster, tenant);
-	else if (write->type == &api_tenants && is_not_written(err) && write->uid[0])
+	else if (write->type == &api_tenants && is_not_written(err) && write->uid[0]) {
 		cluster_release_hold(reconciler->cluster, str_from(write->name),
 				     str_from(write->uid));
-	else if (!err && write->type == &api_tenants)
+		if (reconciler->unseen.tenant == tenant)
+			reconciler->unseen.id[0] = '\0';
+	} else if (!err && write->type == &api_tenants)
 		write_expect(reconciler->caches, write, answer, &reconciler->arena, now_us);
 }

@@ -22,7 +22,8 @@
  * is refused the others are not sent; room is held (cluster/placing/reserve.h) from the decision
  * on. An open receipt whose victim is there still and was not asked to go, since whoever wrote it
  * ended before that, has its eviction asked for again: it names one pod by its uid, so that no
- * second one goes. Nothing is decided for a tenant while a write of its status is unseen.
+ * second one goes. Nothing is decided for a tenant while a write of its status is unseen, nor
+ * while another's new receipt is.
  */
 
 #define EVICTION_VAIN_MOST 256
@@ -46,6 +47,16 @@ struct eviction_search {
 	} vain[EVICTION_VAIN_MOST];
 };
 
+/*
+ * The receipt that was written last, while its tenant's status is not seen to have it. Until then
+ * nothing is decided for other tenants: limits would not count it, and its victims might be theirs.
+ */
+struct eviction_unseen {
+	char id[LIMIT_RECEIPT_ID + 1]; /* empty: there is none */
+	uint32_t tenant;
+	int64_t until_us; /* monotonic: it is waited for no longer */
+};
+
 void eviction_search_init(struct eviction_search *search);
 void eviction_search_clear(struct eviction_search *search);
 
@@ -61,6 +72,7 @@ struct eviction_reconciler {
 	struct place_memory *memory;     /* owned */
 	struct arena arena;
 	struct eviction_search search;
+	struct eviction_unseen unseen;
 };
 
 /* @metrics may be NULL. */

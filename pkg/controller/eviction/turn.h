@@ -34,7 +34,10 @@ struct eviction_turn {
  * with its own. */
 #define EVICTION_AGAIN_MOST 8
 
-#define EVICTION_RELOOK_US (10 * USEC_PER_SEC) /* at pods that wait to be moved */
+/* For how long another tenant's new receipt is waited for, and how often it is looked for. */
+#define EVICTION_UNSEEN_MOST_US (5 * USEC_PER_SEC)
+#define EVICTION_UNSEEN_US      (20 * USEC_PER_MSEC)
+#define EVICTION_RELOOK_US      (10 * USEC_PER_SEC) /* at pods that wait to be moved */
 
 void eviction_look_again(struct eviction_turn *turn, int64_t real_us);
 /* In the arena; empty where that is full. */
