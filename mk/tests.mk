@@ -126,7 +126,7 @@ SUITE_ENV    = PATH="$$PATH:/usr/sbin" GPUQOS_BIN=$(CURDIR)/build/bin GPUQOS_ASA
 # The whole product is tested in several runs of pytest, each with clusters of its own, so that they can go
 # on at a time: what needs no controller beside it or starts its own, what looks at nodes, and all else.
 E2E_FILES = $(sort $(wildcard tests/e2e/test_*.py))
-E2E_APART = $(foreach n,placement% kubelet% extender% tenant_rights admission_claims admission_devices \
+E2E_APART = $(foreach n,placement% kubelet% extender% eviction% tenant_rights admission_claims admission_devices \
 	admission_scheduling admission_sources admission_tenants,$(filter tests/e2e/test_$n.py,$(E2E_FILES)))
 E2E_NODES = $(foreach n,agent% topology% scheduler% sources%,$(filter tests/e2e/test_$n.py,$(E2E_FILES)))
 e2e-run    = $(if $2,$1:$(subst $(SPACE),$(COMMA),$(strip $2)))
