@@ -19,6 +19,7 @@
 
 #define WRITE_INTERVAL_US (10 * USEC_PER_SEC)
 #define DEVICES_US        (10 * USEC_PER_SEC) /* between questions who holds what */
+#define USAGE_US          (20 * USEC_PER_SEC) /* between looks at who uses the cards */
 #define NODE_MEMORY       (4 * 1024 * 1024)
 #define LATE_US           (10 * USEC_PER_MIN) /* a look at the machine that takes longer is stuck */
 
@@ -317,6 +318,13 @@ static bool may_renew(void *context)
 	       loop_now(agent->loop) - read_us < late_us(agent);
 }
 
+static int64_t usage_seen(void *context)
+{
+	const struct agent *agent = context;
+
+	return agent->devices ? devices_seen_us(agent->devices) : 0;
+}
+
 static void make_metrics(struct agent *agent, struct metrics *metrics)
 {
 	static const char *const by_reason[] = {"reason", NULL};
@@ -360,6 +368,14 @@ static void make_kubelet(struct agent *agent, uint64_t seed)
 					 });
 }
 
+/* Who uses the cards changes sooner than the machine does. */
+static int64_t look_every(const struct agent_options *options)
+{
+	bool tells_usage = options->sources.proc && !is_off(options->pod_resources);
+
+	return tells_usage ? MIN(options->resync_us, USAGE_US) : options->resync_us;
+}
+
 static void make_devices(struct agent *agent, uint64_t seed)
 {
 	const struct agent_options *options = &agent->options;
@@ -397,13 +413,14 @@ int agent_new(struct kube_client *client, const struct agent_options *options,
 	random_init(&seeds, options->seed);
 	agent->survey = survey_new(
 		agent->loop,
-		&(struct survey_options){options->sources, options->resync_us, on_view, agent});
+		&(struct survey_options){options->sources, look_every(options), on_view, agent});
 	make_kubelet(agent, random_u64(&seeds));
 	make_devices(agent, random_u64(&seeds));
 	agent->lease = agent_lease_new(client, &(struct agent_lease_options){
 						       .namespace = options->namespace,
 						       .node = options->node,
 						       .may_renew = may_renew,
+						       .usage_seen = usage_seen,
 						       .context = agent,
 						       .log = options->log,
 						       .seed = random_u64(&seeds),

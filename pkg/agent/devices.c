@@ -34,6 +34,7 @@ struct devices {
 	struct buf wanted, sent, written;
 	bool too_large;                           /* wanted overflowed */
 	int64_t write_us, repeat_us;              /* not before; at the latest */
+	int64_t seen_us;                          /* real: see devices_seen_us() */
 	enum error_kind failing, kubelet_failing; /* NONE while all is well */
 	struct metric_family *asked, *writes, *refused;
 };
@@ -168,6 +169,13 @@ void devices_see(struct devices *devices, const struct sources_view *view)
 {
 	devices->view = view;
 	refresh(devices);
+	if (devices->written.len > 0 && !differs(devices))
+		devices->seen_us = clock_real(loop_clock(devices->loop));
+}
+
+int64_t devices_seen_us(const struct devices *devices)
+{
+	return devices->seen_us;
 }
 
 void devices_own(struct devices *devices, struct str node_uid)

@@ -36,6 +36,9 @@ void devices_see(struct devices *devices, const struct sources_view *view);
 /* The Node whose it is; empty: there is none, and nothing is written. */
 void devices_own(struct devices *devices, struct str node_uid);
 
+/* Real: the last look that found all as it had been applied; 0: there was none since the start. */
+int64_t devices_seen_us(const struct devices *devices);
+
 DEFINE_CLEANUP(struct devices *, devices_free)
 
 #endif

@@ -74,6 +74,7 @@ static void send(struct agent_lease *lease)
 		.node_uid = str_from(lease->uid),
 		.duration_s = AGENT_LEASE_SECONDS,
 		.renew_us = clock_real(loop_clock(lease->loop)),
+		.seen_us = lease->options.usage_seen(lease->options.context),
 	};
 	struct kube_request request = {
 		.verb = lease->create ? KUBE_CREATE : KUBE_MERGE_PATCH,

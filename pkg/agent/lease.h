@@ -8,7 +8,8 @@
 /*
  * The Lease gpuqos-agent-NODE by which the agent shows that what it published holds: 40 s long,
  * renewed every 10 s, owned by the Node and so collected with it. Nobody competes for it. It is
- * left to run out when the agent ends, so that one that is replaced is not missed.
+ * left to run out when the agent ends, so that one that is replaced is not missed. It also says
+ * since when the GpuNode is known to be still true.
  */
 struct agent_lease;
 
@@ -19,6 +20,8 @@ struct agent_lease_options {
 	struct str namespace, node; /* borrowed for life */
 	/* Asked before each renewal: does what is published still hold? */
 	bool (*may_renew)(void *context);
+	/* And then: when was who uses the cards last found as it is published? Real; 0: unknown. */
+	int64_t (*usage_seen)(void *context);
 	void *context;
 	struct log *log;
 	uint64_t seed; /* spreads renewals */

@@ -2,10 +2,12 @@
 /* Reads by the tables of wire_agent.c; bodies by the writer of codec. */
 #include "api/agent.h"
 
+#include "api/keys.h"
 #include "api/layout.h"
 #include "api/pack.h"
 #include "api/wire_agent.h"
 #include "base/clock.h"
+#include "base/rfc3339.h"
 #include "codec/json.h"
 #include "codec/json_out.h"
 
@@ -93,6 +95,11 @@ static void add_lease_meta(struct json_out *out, const struct body_agent_lease *
 	json_out_object(out, "labels");
 	json_out_cstring(out, "app.kubernetes.io/name", API_AGENT_NAME);
 	json_out_end(out);
+	if (lease->seen_us > 0) {
+		json_out_object(out, "annotations");
+		json_out_micro_time(out, KEY_USAGE_SEEN, lease->seen_us);
+		json_out_end(out);
+	}
 	json_out_array(out, "ownerReferences");
 	json_out_object(out, NULL);
 	json_out_cstring(out, "apiVersion", "v1");
@@ -127,12 +134,18 @@ void api_body_agent_lease(struct buf *body, const struct body_agent_lease *lease
 void api_pack_agent(const struct wire_lease *wire, struct agent_facts *ret_facts)
 {
 	int32_t seconds = wire->spec.duration_s;
+	struct str seen;
+	int64_t seen_us = 0;
 
+	if (wire_map_get(&wire->meta.annotations, STR(KEY_USAGE_SEEN), &seen) &&
+	    !time_parse(seen, &seen_us))
+		seen_us = 0;
 	*ret_facts = (struct agent_facts){
 		.name = wire->meta.name,
 		.holder = wire->spec.holder,
 		.resource_version = api_version_number(wire->meta.resource_version),
 		.renew_us = wire->spec.renew_us,
 		.duration_us = seconds > 0 ? seconds * USEC_PER_SEC : NO_DURATION_US,
+		.seen_us = seen_us,
 	};
 }

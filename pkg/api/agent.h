@@ -39,6 +39,7 @@ struct body_agent_lease {
 	struct str namespace, node, node_uid;
 	int32_t duration_s;
 	int64_t renew_us; /* real */
+	int64_t seen_us;  /* real; 0: none; see struct agent_facts */
 };
 
 /*

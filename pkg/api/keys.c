@@ -31,6 +31,9 @@ const struct field_keys keys_node_annotations = KEYS(node_annotations);
 static const struct str claim_annotations[] = {KEY(KEY_EXTENDED_CLAIM)};
 const struct field_keys keys_claim_annotations = KEYS(claim_annotations);
 
+static const struct str lease_annotations[] = {KEY(KEY_USAGE_SEEN)};
+const struct field_keys keys_lease_annotations = KEYS(lease_annotations);
+
 static const struct str bookmark_annotations[] = {KEY(KEY_INITIAL_EVENTS_END)};
 const struct field_keys keys_bookmark_annotations = KEYS(bookmark_annotations);
 

@@ -65,6 +65,10 @@
 /* Of the object of a BOOKMARK */
 #define KEY_INITIAL_EVENTS_END "k8s.io/initial-events-end"
 
+/* Of the Lease of a node's agent: when it last looked at who uses the cards, and found its GpuNode
+ * true (RFC 3339) */
+#define KEY_USAGE_SEEN "gpuqos.io/usage-seen"
+
 /* Label of a pod */
 #define KEY_TEMPLATE_HASH "pod-template-hash"
 
@@ -74,6 +78,6 @@
 
 /* For FIELD_MAP_OF(); own labels: those of a namespace that api/type.h names. */
 extern const struct field_keys keys_pod_annotations, keys_node_annotations, keys_claim_annotations,
-	keys_bookmark_annotations, keys_own_labels;
+	keys_lease_annotations, keys_bookmark_annotations, keys_own_labels;
 
 #endif

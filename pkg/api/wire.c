@@ -412,7 +412,7 @@ static const struct schema lease_spec_schema =
 	SCHEMA("LeaseSpec", struct wire_lease_spec, lease_spec_fields);
 
 static const struct field lease_fields[] = {
-	FIELD_SUB(struct wire_lease, meta, "metadata", 1, FIELD_MESSAGE, &wire_meta_schema),
+	FIELD_SUB(struct wire_lease, meta, "metadata", 1, FIELD_MESSAGE, &wire_lease_meta_schema),
 	FIELD_SUB(struct wire_lease, spec, "spec", 2, FIELD_MESSAGE, &lease_spec_schema),
 };
 const struct schema wire_lease_schema = SCHEMA("Lease", struct wire_lease, lease_fields);

@@ -101,7 +101,7 @@ struct wire_lease_spec {
 
 struct wire_lease {
 	uint64_t present;
-	struct wire_meta meta;
+	struct wire_meta meta; /* with annotations */
 	struct wire_lease_spec spec;
 };
 

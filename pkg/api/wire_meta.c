@@ -53,6 +53,7 @@ static const struct field pod_meta[] = {PLAIN_META, LABELS, ANNOTATIONS_OF(keys_
 					OWNERS};
 static const struct field claim_meta[] = {PLAIN_META, ANNOTATIONS_OF(keys_claim_annotations),
 					  OWNERS};
+static const struct field lease_meta[] = {PLAIN_META, ANNOTATIONS_OF(keys_lease_annotations)};
 
 const struct schema wire_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, plain_meta);
 const struct schema wire_marked_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, marked_meta);
@@ -64,6 +65,7 @@ const struct schema wire_owned_meta_schema = SCHEMA("ObjectMeta", struct wire_me
 const struct schema wire_bound_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, bound_meta);
 const struct schema wire_pod_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, pod_meta);
 const struct schema wire_claim_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, claim_meta);
+const struct schema wire_lease_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, lease_meta);
 
 static const struct field outline_fields[] = {
 	FIELD_SUB(struct wire_object, meta, "metadata", 1, FIELD_MESSAGE, &wire_meta_schema),

@@ -278,7 +278,7 @@ void resources_changed(struct cluster *cluster);
 /* --- agents.c */
 uint32_t agent_find(const struct cluster *cluster, struct str lease);
 bool agent_lives_on(const struct cluster *cluster, struct str node);
-/* Monotonic: when it was heard of last; 0: never. */
+/* Monotonic: when it said last that its GpuNode is still true; 0: never. */
 int64_t agent_told_us(const struct cluster *cluster, struct str node);
 void agent_remove(struct cluster *cluster, uint32_t agent);
 

@@ -163,8 +163,9 @@ struct agent_record {
 	uint64_t resource_version;
 	int64_t renew_us;    /* as it says */
 	int64_t heard_us;    /* monotonic: since when it says so */
-	int64_t told_us;     /* likewise, and never excused */
 	int64_t duration_us; /* 0: nothing was read yet */
+	int64_t seen_us;     /* when it found its GpuNode true, as it says; 0: it does not */
+	int64_t told_us;     /* monotonic: since when it says so; 0: it never did */
 	uint32_t node, epoch;
 	bool lives;
 };

@@ -114,6 +114,8 @@ struct agent_facts {
 	int64_t renew_us;    /* by the agent's clock, which is nobody else's: only that it changes
 				matters */
 	int64_t duration_us; /* above 0 */
+	int64_t seen_us;     /* likewise: when it last looked at who uses the cards, and found its
+				GpuNode true; 0: it does not say */
 };
 
 /* A node as observed: transient, everything borrowed. */

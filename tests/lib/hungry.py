@@ -6,7 +6,7 @@
         node.crash(namespace, "meek")                                  # its containers do, over and over, as kubelet tells
         node.heal(namespace, "meek")
 
-As the real one it writes what changed alone, and renews its Lease all the time.
+As the real one it writes what changed alone, and says by its Lease that it has looked and all is still so.
 """
 
 import datetime
@@ -18,6 +18,7 @@ from controller import SYSTEM
 from gpus import GIB, GPU
 from kubelets import TOPOLOGY, machine
 
+SEEN = "gpuqos.io/usage-seen"
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases"
 REPLICAS = 10  # of a card of the node kind `timesliced`
 
@@ -54,7 +55,8 @@ class Hungry:
 
     def _renew(self):
         while not self.stop.wait(1):
-            self.cluster.api("PATCH", self.lease, {"spec": {"renewTime": self._now()}}, MERGE)
+            now = self._now()
+            self.cluster.api("PATCH", self.lease, {"metadata": {"annotations": {SEEN: now}}, "spec": {"renewTime": now}}, MERGE)
 
     def use(self, namespace, name, card=0, memory=GIB, percent=10, pcie=None):
         """pcie: bytes a second that are estimated from the whole card. memory and percent None: nothing tells them."""

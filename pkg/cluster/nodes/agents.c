@@ -68,7 +68,10 @@ static void update(struct cluster *cluster, uint32_t agent, const struct agent_f
 	bool renewed = is_renewed(record, facts);
 
 	if (renewed)
-		record->heard_us = record->told_us = now_us;
+		record->heard_us = now_us;
+	if (facts->seen_us != record->seen_us)
+		record->told_us = now_us;
+	record->seen_us = facts->seen_us;
 	record->renew_us = facts->renew_us;
 	record->duration_us = MIN(facts->duration_us, DURATION_MOST_US);
 	record->resource_version = facts->resource_version;

@@ -12,7 +12,11 @@
  * layout (LAYOUT_IS_AGENT_GONE) until the Lease changes again. Where somebody else wrote the layout
  * no Lease is asked for.
  *
- * A renewal costs one look-up and marks nothing.
+ * A Lease also says when its agent last looked at who uses the cards and found that its GpuNode,
+ * which is written only when it changes, is still true: what that tells counts as told at that
+ * moment.
+ *
+ * A renewal costs a look-up or two and marks nothing.
  */
 
 /* Leases that are not named as an agent's are passed over. Errors as in cluster/cluster.h. */

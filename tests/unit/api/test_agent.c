@@ -140,6 +140,28 @@ static void a_lease_is_owned_by_its_node(void **state UNUSED)
 		    "'renewTime':'1970-01-01T00:00:01.000000Z'}}");
 }
 
+static void a_lease_says_since_when_the_gpunode_is_true(void **state UNUSED)
+{
+	const struct wire_pair pair = {STR("gpuqos.io/usage-seen"),
+				       STR("1970-01-01T00:00:02.000000Z")};
+	const struct wire_pair nonsense = {STR("gpuqos.io/usage-seen"), STR("just now")};
+	struct wire_lease wire = {.meta.annotations = {.items = (void *)&pair, .len = 1}};
+	struct agent_facts facts;
+
+	api_body_agent_lease(
+		&body, &(struct body_agent_lease){.node = STR("n"), .seen_us = 2 * USEC_PER_SEC});
+	if (!strstr(body.data, "\"annotations\":{\"gpuqos.io/usage-seen\":"
+			       "\"1970-01-01T00:00:02.000000Z\"}"))
+		fail_msg("%s", body.data);
+	api_pack_agent(&wire, &facts);
+	assert_int_equal(facts.seen_us, 2 * USEC_PER_SEC);
+	wire.meta.annotations.items = (void *)&nonsense;
+	api_pack_agent(&wire, &facts);
+	assert_int_equal(facts.seen_us, 0);
+	api_pack_agent(&(struct wire_lease){0}, &facts);
+	assert_int_equal(facts.seen_us, 0);
+}
+
 #define WITH_BODY(name) cmocka_unit_test_setup_teardown(name, body_setup, body_teardown)
 
 int main(void)
@@ -151,6 +173,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_configz_is_refused),
 		WITH_BODY(the_annotation_is_a_string_of_the_node),
 		WITH_BODY(a_lease_is_owned_by_its_node),
+		WITH_BODY(a_lease_says_since_when_the_gpunode_is_true),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -300,23 +300,6 @@ static void what_a_pod_makes_of_its_cards_is_added_up(void **state)
 	assert_int_equal(usage.sampled_us, w->now_us);
 }
 
-/* What did not change is not written again. */
-static void what_an_agent_told_holds_while_it_is_heard_of(void **state)
-{
-	struct world *w = *state;
-	const struct gpu_node_use use = {w->machine.gpus[4].pci, STR(POD_UID), GIB, 1, 1, 0, 0};
-
-	node(w);
-	pod(w, POD_UID);
-	lease(w, "n");
-	tell(w, &(struct gpu_node_facts){.uses = &use, .n_uses = 1});
-	w->now_us += 10 * SECOND;
-	lease(w, "n");
-	assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).sampled_us, w->now_us);
-	cluster_excuse_agents(w->c, w->now_us + 5 * SECOND);
-	assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).sampled_us, w->now_us);
-}
-
 /* Whatever the agent says: two have it, or two are on it. */
 static void a_card_is_shared_where_others_have_it(void **state)
 {
@@ -346,6 +329,45 @@ static void a_card_is_shared_where_others_have_it(void **state)
 		assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).shared,
 				 cases[i].shared);
 	}
+}
+
+static void seen(struct world *w, int64_t seen_us)
+{
+	const struct agent_facts facts = {
+		.name = STR("gpuqos-agent-n"),
+		.holder = STR("n"),
+		.resource_version = ++w->version,
+		.renew_us = w->now_us,
+		.duration_us = 40 * SECOND,
+		.seen_us = seen_us,
+	};
+
+	assert_int_equal(cluster_apply_agent(w->c, &facts, w->now_us, NULL), 0);
+}
+
+static void figures_that_the_agent_saw_again_are_told_again(void **state)
+{
+	struct world *w = *state;
+	const struct gpu_node_use use = {
+		w->machine.gpus[4].pci, STR(POD_UID), GIB, 7, 30, false, false};
+	int64_t told_us;
+
+	node(w);
+	pod(w, POD_UID);
+	lease(w, "n");
+	tell(w, &(struct gpu_node_facts){.uses = &use, .n_uses = 1});
+	told_us = w->now_us;
+	w->now_us += 10 * SECOND;
+	lease(w, "n"); /* it lives, and has not looked */
+	assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).sampled_us, told_us);
+	seen(w, SECOND);
+	assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).sampled_us, w->now_us);
+	told_us = w->now_us;
+	w->now_us += 10 * SECOND;
+	seen(w, SECOND); /* the same look */
+	assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).sampled_us, told_us);
+	seen(w, 2 * SECOND);
+	assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).sampled_us, w->now_us);
 }
 
 static void what_is_unknown_of_one_card_is_unknown_of_all(void **state)
@@ -400,8 +422,8 @@ int main(void)
 		CASE(what_is_older_is_passed_over),
 		CASE(a_card_that_nobody_lists_is_another_device),
 		CASE(what_a_pod_makes_of_its_cards_is_added_up),
-		CASE(what_an_agent_told_holds_while_it_is_heard_of),
 		CASE(a_card_is_shared_where_others_have_it),
+		CASE(figures_that_the_agent_saw_again_are_told_again),
 		CASE(what_is_unknown_of_one_card_is_unknown_of_all),
 		CASE(new_measurements_are_nothing_to_look_at),
 	};
