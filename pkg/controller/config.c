@@ -41,7 +41,7 @@ struct wire_alertmanager {
 
 struct wire_pace {
 	uint64_t present;
-	int64_t grace, alert, step, floor, rest, idle;
+	int64_t grace, alert, step, floor, rest, idle, recover;
 };
 
 struct wire_config {
@@ -94,6 +94,7 @@ static const struct field pace_fields[] = {
 	FIELD(struct wire_pace, floor, "floorSeconds", 0, FIELD_INT64),
 	FIELD(struct wire_pace, rest, "restSeconds", 0, FIELD_INT64),
 	FIELD(struct wire_pace, idle, "idleSeconds", 0, FIELD_INT64),
+	FIELD(struct wire_pace, recover, "recoverSeconds", 0, FIELD_INT64),
 };
 static const struct schema pace_schema = SCHEMA("feedback", struct wire_pace, pace_fields);
 
@@ -216,8 +217,9 @@ static int read_pace(const struct wire_pace *wire, struct feedback_pace *pace, s
 	 most,                         \
 	 &pace->name,                  \
 	 USEC_PER_SEC}
-		PACE(0, grace, 5, 3600),  PACE(1, alert, 1, 86400), PACE(2, step, 1, 86400),
-		PACE(3, floor, 1, 86400), PACE(4, rest, 1, 86400),  PACE(5, idle, 30, 604800),
+		PACE(0, grace, 5, 3600),   PACE(1, alert, 1, 86400), PACE(2, step, 1, 86400),
+		PACE(3, floor, 1, 86400),  PACE(4, rest, 1, 86400),  PACE(5, idle, 30, 604800),
+		PACE(6, recover, 1, 3600),
 #undef PACE
 	};
 

@@ -45,6 +45,7 @@
  *     floorSeconds: 600               # 1 to 86400
  *     restSeconds: 900                # 1 to 86400
  *     idleSeconds: 1800               # 30 to 604800
+ *     recoverSeconds: 60              # 1 to 3600
  *   resources: []                     # GPUs that no adapter knows: see api/source_table.h
  */
 struct config_prometheus {

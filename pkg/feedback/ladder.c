@@ -59,7 +59,7 @@ static void reach_top(struct climb *c)
 
 static void release(struct climb *c)
 {
-	move_to(c, THROTTLE_RELEASE, FEEDBACK_RECOVER_US);
+	move_to(c, THROTTLE_RELEASE, c->pace->recover);
 	if (c->at.percent >= THROTTLE_WHOLE)
 		reach_top(c);
 }
@@ -161,13 +161,13 @@ static void at_evict_offender(struct climb *c)
 static bool may_fall_again(const struct climb *c)
 {
 	return c->at.futile == 0 && c->spec->mode == FEEDBACK_THROTTLE &&
-	       c->at.until_us > c->at.since_us + FEEDBACK_RECOVER_US;
+	       c->at.until_us > c->at.since_us + c->pace->recover;
 }
 
 /* After a try without effect it goes up whatever is seen. */
 static void at_release(struct climb *c)
 {
-	int64_t minutes;
+	int64_t times;
 
 	if (is_abnormal(c) && may_fall_again(c)) {
 		lower(c);
@@ -175,10 +175,10 @@ static void at_release(struct climb *c)
 	}
 	if (!is_due(c))
 		return;
-	minutes = (c->now_us - c->at.until_us) / FEEDBACK_RECOVER_US + 1;
-	c->at.percent = MIN(c->at.percent + MIN(minutes, THROTTLE_WHOLE) * c->spec->recover,
-			    THROTTLE_WHOLE);
-	c->at.until_us += minutes * FEEDBACK_RECOVER_US;
+	times = (c->now_us - c->at.until_us) / c->pace->recover + 1;
+	c->at.percent =
+		MIN(c->at.percent + MIN(times, THROTTLE_WHOLE) * c->spec->recover, THROTTLE_WHOLE);
+	c->at.until_us += times * c->pace->recover;
 	if (c->at.percent >= THROTTLE_WHOLE)
 		reach_top(c);
 }
@@ -219,7 +219,7 @@ static void override(struct climb *c)
 static void bound(struct climb *c)
 {
 	const struct feedback_pace *pace = c->pace;
-	int64_t most_us = MAX(MAX(pace->alert, pace->step), MAX(pace->floor, FEEDBACK_RECOVER_US));
+	int64_t most_us = MAX(MAX(pace->alert, pace->step), MAX(pace->floor, pace->recover));
 
 	if (c->at.step == THROTTLE_REST)
 		most_us = rest_us(c);

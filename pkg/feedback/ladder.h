@@ -18,7 +18,7 @@
  *   allows it and a pod is proven to be the one, that is to be evicted, and it stays for as long
  *   again.
  * - Release: as soon as use is normal, or at the next step where nobody can tell (unknown is not
- *   bad), the factor rises by `recoverPerMinute` points a minute. If use is abnormal again, it goes
+ *   bad), the factor rises by `recoverPerMinute` points each pace->recover. If use is abnormal again, it goes
  *   down from where it is, but not before it has risen once.
  * - No effect: still abnormal at the end of the time at the floor. It is released all the same, to
  *   the top, and not tried again for pace->rest, twice as long after each such try, up to
@@ -27,7 +27,6 @@
  *   When it ends the tenant has everything again.
  * - With Off and Alert, what is taken off is released.
  */
-#define FEEDBACK_RECOVER_US USEC_PER_MIN
 
 /* @before: as status says, THROTTLE_NOTHING without one. @now_us: real. */
 struct throttle feedback_step(const struct throttle *before, const struct feedback_spec *spec,

@@ -64,7 +64,7 @@ static const struct {
 	 "prometheus.intervalSeconds"},
 	{"a grace period of a second", HEAD "feedback: {graceSeconds: 1}\n",
 	 "feedback.graceSeconds"},
-	{"a pace that is not known", HEAD "feedback: {recoverSeconds: 60}\n", "recoverSeconds"},
+	{"a pace that is not known", HEAD "feedback: {recoverMinutes: 1}\n", "recoverMinutes"},
 	{"a user without password", HEAD "prometheus: {url: \"http://p\", username: u}\n",
 	 "passwordFile"},
 	{"two ways to authenticate",
