@@ -123,6 +123,7 @@ start_scheduler() {
 serve_extender() {
 	certs=$stage/certs
 	hack/extender-certs "$certs" --san IP:127.0.0.1 >/dev/null
+	configure_controller
 	end_replicas
 	start_replica 1
 	await 30 "the controller leads again, and serves the extender" writes 1

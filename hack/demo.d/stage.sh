@@ -7,6 +7,7 @@ stage=           # folder for what the demo keeps, once there is one
 own_cluster=yes  # or no: the one that KUBECONFIG names
 touched_cluster= # once something was applied to a cluster that is not ours
 certs=           # folder of the extender's certificates, once it is to be served
+config=          # the controller's configuration, once there is one
 played=          # yes once all steps have shown what they should
 
 kubectl() {
@@ -72,7 +73,7 @@ cluster_is_built() {
 
 build_all() {
 	local groups=(build)
-	if [[ $own_cluster == yes ]] && ! { cluster_is_built && command -v openssl >/dev/null; }; then
+	if [[ $own_cluster == yes ]] && ! { cluster_is_built && command -v openssl >/dev/null && command -v prometheus >/dev/null; }; then
 		groups+=(cluster)
 	fi
 	heading "Building what is missing"
@@ -128,6 +129,7 @@ launch_replica() {
 		flags+=("--extender-address=127.0.0.1:$(extender_port "$2")" "--extender-tls-cert-file=$certs/server.crt"
 			"--extender-tls-private-key-file=$certs/server.key" "--extender-client-ca-file=$certs/ca.crt")
 	fi
+	[[ -z $config ]] || flags+=("--config=$config")
 	launch "replica-$1" build/bin/gpuqos-controller "${flags[@]}"
 }
 
@@ -225,7 +227,7 @@ END
 
 replica_pids() {
 	local file
-	for file in "$stage"/replica-[12] "$stage"/scheduler; do
+	for file in "$stage"/replica-[12] "$stage"/{scheduler,agent,inference,prometheus}; do
 		! is_alive "$file" || printf ' %s' "$(cut -d' ' -f1 "$file")"
 	done
 }
@@ -260,6 +262,7 @@ clean_up() {
 			{ cat "$stage/uninstall.log" && echo "not all of it could be removed"; }
 	fi
 	end_replicas
+	end_night
 	[[ ! -e $stage/scheduler ]] || end_process "$stage/scheduler"
 	[[ ! -d $stage/cluster ]] || hack/cluster/down "$stage/cluster"
 	rm -rf "$stage"

@@ -13,7 +13,7 @@ those who use it: latency is bad where a busy neighbour shares wires, worse the 
 
 The series are vLLM's: vllm:time_to_first_token_seconds, vllm:num_requests_waiting and _running, by namespace and pod.
 
-  tests/lib/inference.py --port 0 --port-file FILE     serves /metrics for the pods of KUBECONFIG's cluster that
+  tests/lib/inference.py --port 0 --port-file FILE [--speed 8]     serves /metrics for the pods of KUBECONFIG's cluster that
                                                                have the label gpuqos-test/load: inference, beside those
                                                                that have gpuqos-test/load: training
 """
@@ -191,18 +191,19 @@ class Service:
             lines += [f"{waiting}{{{labels[key]}}} {len(server.queue)}" for key, server in self.servers.items()]
         return "\n".join(lines) + "\n"
 
-    def run(self, stop, interval=0.5):
+    def run(self, stop, interval=0.5, speed=1):
+        """@speed: so many seconds of the load go by in each second."""
         before = time.monotonic()
         while not stop.wait(interval):
             now = time.monotonic()
-            self.step(now - before)
+            self.step((now - before) * speed)
             before = now
 
 
 class Exporter:
     """The service, served on 127.0.0.1 while this is open: `port`."""
 
-    def __init__(self, service, port=0):
+    def __init__(self, service, port=0, speed=1):
         class Page(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 body = service.page().encode()
@@ -219,7 +220,7 @@ class Exporter:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Page)
         self.port = self.server.server_address[1]
         self.threads = [threading.Thread(target=self.server.serve_forever, daemon=True),
-                        threading.Thread(target=service.run, args=(self.stop,), daemon=True)]
+                        threading.Thread(target=service.run, args=(self.stop,), kwargs={"speed": speed}, daemon=True)]
 
     def __enter__(self):
         for thread in self.threads:
@@ -238,8 +239,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--port-file", type=pathlib.Path, required=True)
+    parser.add_argument("--speed", type=float, default=1, help="so many seconds of the trace go by in each second")
     args = parser.parse_args()
-    with Exporter(Service(), args.port) as exporter:
+    with Exporter(Service(), args.port, args.speed) as exporter:
         args.port_file.write_text(f"{exporter.port}\n")
         threading.Event().wait()
 

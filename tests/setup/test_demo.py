@@ -4,17 +4,18 @@ import os
 import pathlib
 import re
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# About a minute; more where the machine is busy. It has time-outs of its own for each step.
+# About two minutes; more where the machine is busy. It has time-outs of its own for each step.
 DEMO_SECONDS = 600
 
 
 def run_demo(tmp_path, **env):
     """What it prints and its exit status. It is to start a cluster of its own."""
-    hidden = ("KUBECONFIG", "KUBECTL", "KEEP", "DEMO_YES")
+    hidden = ("KUBECONFIG", "KUBECTL", "KEEP", "DEMO_YES", "DEMO_SVG")
     environ = {key: value for key, value in os.environ.items() if key not in hidden}
     return subprocess.run([ROOT / "hack" / "demo"], env=environ | {"TMPDIR": str(tmp_path)} | env,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -38,7 +39,7 @@ def processes_of(directory):
 def demo(tmp_path_factory):
     """One run, and the folder that it kept its things in."""
     folder = tmp_path_factory.mktemp("demo")
-    done = run_demo(folder)
+    done = run_demo(folder, DEMO_SVG=str(tmp_path_factory.getbasetemp() / "night.svg"))
     assert done.returncode == 0, done.stdout[-6000:]
     return done.stdout, folder
 
@@ -144,6 +145,48 @@ def test_the_same_load_is_aligned_or_waits_with_the_reason(demo):
     assert len(pictures(step)) == 3 and not any("!" in cards for _, cards in pictures(step))
     assert re.search(r"^late-\w: 0/\d+ nodes are available: ", step, re.MULTILINE)
     assert re.search(r"^0 of [1-6] nodes fit: ", step, re.MULTILINE)
+
+
+def test_latency_rises_one_pod_is_evicted_and_latency_falls(demo):
+    step = section(demo[0], 15)
+    told = re.findall(r"^Time to first token, 95th percentile: (\S+) s; the objective is (\w+)\.$", step, re.MULTILINE)
+    (before, first), (during, then), (after, last) = told
+    assert first == last == "Met" and then in ("AtRisk", "Violated")
+    assert float(before) < 0.4 < float(during) and float(after) < 0.4
+    assert re.search(r"^  because  objective first-token was 0\.[4-9]", step, re.MULTILINE)
+    receipt = re.sub(r"\n {11}", " ", step)
+    assert "gpuqos-demo-train/job-0 shares a PCIe switch with it on night-0 and uses 90 % of a card." in receipt
+    assert re.findall(r"^  victim   (\S+), \d+ GPU-seconds lost$", step, re.MULTILINE) == ["gpuqos-demo-train/job-0"]
+    assert "\n  outcome  Helped: " in step
+    assert "ok: one pod was evicted, and the six notebooks go on" in step
+
+
+def test_an_abnormal_tenant_is_throttled_step_by_step_and_released(demo):
+    step = section(demo[0], 16)
+    lefts = [int(left) for left in re.findall(r"^ok: .*?(\d+) % are left", step, re.MULTILINE)]
+    assert lefts == [70, 50, 75]
+    assert "pods use more GPU memory than they were granted and pods keep shared GPUs busier than isolation allows" in step
+    refused, again = step.index("GpuMemoryQuota team: this pod asks for 1 x nvidia.com/gpu.shared"), step.index("ok: one more pod is let in")
+    assert refused < step.index("ok: and it has everything again") < again
+
+
+def test_the_night_is_drawn_from_what_prometheus_saw(demo):
+    step = section(demo[0], 16)
+    titles = re.findall(r"^(Time to first token, .*|What the abnormal tenant .*)$", step, re.MULTILINE)
+    assert len(titles) == 2 and re.search(r"^ +\S eviction at \d+ s$", step, re.MULTILINE)
+    path = re.search(r"^The same as a picture: (.*)$", step, re.MULTILINE)[1]
+    latency, quota = curves(path)
+    # y grows downwards. What is bad is in the middle, and at both ends it is not.
+    assert min(latency) < min(latency[0], latency[-1]) - 20
+    levels = [y for y, before in zip(quota, [None, *quota]) if y != before]
+    assert len(levels) == 5 and levels[0] == levels[-1] < levels[1] < levels[2] and levels[1] > levels[3]
+
+
+def curves(path):
+    """The y of each curve of an SVG."""
+    picture = xml.etree.ElementTree.parse(path)
+    lines = picture.iter("{http://www.w3.org/2000/svg}polyline")
+    return [[float(point.split(",")[1]) for point in line.get("points").split()] for line in lines]
 
 
 def test_it_is_plain_text_in_a_pipe(demo):
