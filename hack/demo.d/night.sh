@@ -10,7 +10,8 @@ noisy=gpuqos-demo-noisy
 night='night-0'
 shared_node=timesliced-renamed-0
 speed=8   # of the trace
-pace=10   # of the ladder of throttling
+# The ladder of throttling.
+pace='{graceSeconds: 6, alertSeconds: 4, stepSeconds: 12, recoverSeconds: 5}'
 share=8155Mi
 first_token="histogram_quantile(0.95, sum by (namespace, pod, le) (rate(vllm:time_to_first_token_seconds_bucket{namespace=\"$web\"}[10s])))"
 night_svg=${DEMO_SVG:-build/demo-night.svg}
@@ -48,7 +49,7 @@ configure_controller() {
 	start_prometheus
 	config=$stage/controller.yaml
 	printf '%s\n' 'apiVersion: config.gpuqos.io/v1alpha1' 'kind: ControllerConfig' \
-		"prometheus: {url: \"$prometheus_url\", intervalSeconds: 1, timeoutSeconds: 2}" "feedbackPace: $pace" >"$config"
+		"prometheus: {url: \"$prometheus_url\", intervalSeconds: 1, timeoutSeconds: 2}" "feedback: $pace" >"$config"
 }
 
 start_exporter() {
@@ -273,7 +274,8 @@ draw_night() {
 step_noise() {
 	next_step "A tenant that uses more than it was granted" \
 		"Meanwhile, on a node whose cards are shared: five pods of $noisy were granted ${share} each, and use 16Gi, and 90 % of a card" \
-		"where 60 are agreed on. These are two signals that do not follow from each other. The ladder runs $pace times as fast."
+		"where 60 are agreed on. These are two signals that do not follow from each other. What takes minutes takes seconds:" \
+		"feedback: $pace in --config."
 	await 60 "its use is abnormal, and new pods are held back: 70 % are left" was_left 70
 	quote "$(throttle_says Abnormal)"
 	await 60 "it goes on, and so does the ladder: 50 % are left, its floor" throttle_is NoNewGrants 50

@@ -18,8 +18,8 @@
  *   allows it and a pod is proven to be the one, that is to be evicted, and it stays for as long
  *   again.
  * - Release: as soon as use is normal, or at the next step where nobody can tell (unknown is not
- *   bad), the factor rises by `recoverPerMinute` points each pace->recover. If use is abnormal again, it goes
- *   down from where it is, but not before it has risen once.
+ *   bad), the factor rises by `recoverPerMinute` points each pace->recover. If use is abnormal
+ * again, it goes down from where it is, but not before it has risen once.
  * - No effect: still abnormal at the end of the time at the floor. It is released all the same, to
  *   the top, and not tried again for pace->rest, twice as long after each such try, up to
  *   FEEDBACK_REST_TIMES as long.
