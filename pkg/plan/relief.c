@@ -178,7 +178,8 @@ bool relief_find(const struct place_tools *tools, const struct plan_ask *ask,
 		relief.topo = cluster_room(tools->cluster, relief.node).topo;
 		plan_gather(plan, relief.node, NULL, true, &relief.counts.plan);
 	}
-	if (relief.topo && relief.cards != 0)
+	relief.counts.blind = !relief.topo || relief.cards == 0;
+	if (!relief.counts.blind)
 		found = choose(&relief, ret_found);
 	*ret_counts = relief.counts;
 	return found;
@@ -219,4 +220,6 @@ void relief_describe_none(const struct relief_counts *counts, struct buf *buf)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].n > 0)
 			buf_printf(buf, "; %u %s", rows[i].n, rows[i].text);
+	if (counts->blind)
+		buf_add_cstr(buf, "; nothing tells which cards it has, or how they are wired");
 }

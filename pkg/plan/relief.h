@@ -43,6 +43,7 @@ struct relief_counts {
 	uint32_t unplaced;       /* nothing tells which cards they have */
 	uint32_t unmeasured;     /* they share, and nothing tells what they do */
 	uint32_t quiet;          /* they share, and do little */
+	bool blind;              /* nothing tells which cards it has, or how its node's are wired */
 };
 
 struct relief_found {

@@ -169,13 +169,16 @@ class Scene:
         wait_for(lambda: self.cluster.api("GET", f"{self.web.pods}/{name}").status == 404, f"{name} is gone")
         self.pods[name] = self.put(self.web, name)
 
+    def held(self):
+        """Which pod has which card."""
+        return [(self.web, "web-0", 0), (self.mine, self.train, 1), (self.web, "web-1", 4)]
+
     def figures(self, users=None, memory="1Gi"):
         """As the node's agent: web-0 and train have two cards of one switch."""
-        held = [(self.web, "web-0", 0), (self.mine, self.train, 1), (self.web, "web-1", 4)]
-        told = {"gpus": 8, "podCount": 3, "pods": [
+        told = {"gpus": 8, "podCount": len(self.held()), "pods": [
             {"namespace": space.name, "name": name, "containers": [
                 {"name": "main", "devices": [{"resource": GPU, "ids": [self.layout["gpus"][card]["uuid"]], "cards": [self.pci(card)]}]}]}
-            for space, name, card in held]}
+            for space, name, card in self.held()]}
         told["users"] = [self.user(memory=memory, smPercent=90, pcieBytesPerSecond="8G", shared=True)] if users is None else users
         self.cluster.api("PATCH", f"/apis/gpuqos.io/v1alpha1/gpunodes/{self.node}", {"status": told}).ok()
 

@@ -21,11 +21,12 @@ from inference import Histogram
 
 BINARY = shutil.which("prometheus")
 CONFIG = """
-global: {{scrape_interval: {seconds}s, scrape_timeout: {seconds}s}}
+global: {{scrape_interval: {seconds}s, scrape_timeout: {seconds}s, evaluation_interval: {seconds}s}}
 scrape_configs:
   - job_name: test
     honor_labels: true
-    static_configs: [{{targets: ["127.0.0.1:{port}"]}}]
+    static_configs: [{{targets: {targets}}}]
+rule_files: {rules}
 """
 
 
@@ -98,21 +99,26 @@ class Exporter:
 
 
 class Prometheus:
-    """It may be stopped and started again; its data stay."""
+    """It may be stopped and started again; its data stay. Before a start `ports` that it scrapes, `rules`, which are files,
+    and `flags` may be added; where --web.config.file asks for more than plain HTTP, `url`, `tls` and `headers` say how to ask."""
 
     def __init__(self, folder, exporter_port, scrape_seconds=1):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.process = None
-        (self.folder / "prometheus.yml").write_text(CONFIG.format(port=exporter_port, seconds=scrape_seconds))
+        self.process = self.tls = None
+        self.ports, self.rules, self.flags, self.headers = [exporter_port], [], [], {}
+        self.seconds = scrape_seconds
 
     def start(self):
+        (self.folder / "prometheus.yml").write_text(CONFIG.format(
+            targets=json.dumps([f"127.0.0.1:{port}" for port in self.ports]), rules=json.dumps([str(path) for path in self.rules]),
+            seconds=self.seconds))
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
                 [BINARY, f"--config.file={self.folder}/prometheus.yml", f"--storage.tsdb.path={self.folder}/data",
-                 f"--web.listen-address=127.0.0.1:{self.port}", "--log.level=warn"],
+                 f"--web.listen-address=127.0.0.1:{self.port}", "--log.level=warn", *self.flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         wait_for(self.ready, "Prometheus is ready", 60)
         return self
@@ -120,15 +126,23 @@ class Prometheus:
     def ready(self):
         assert self.process.poll() is None, (self.folder / "log").read_text()[-2000:]
         try:
-            with urllib.request.urlopen(f"{self.url}/-/ready", timeout=5) as answer:
+            with self.open("/-/ready") as answer:
                 return answer.status == 200
         except OSError as error:
             return NotYet(error)
 
+    def open(self, path, data=None):
+        request = urllib.request.Request(self.url + path, data, self.headers)
+        return urllib.request.urlopen(request, timeout=10, context=self.tls)
+
+    def api(self, path):
+        """The data of an answer."""
+        with self.open(f"/api/v1/{path}") as answer:
+            return json.load(answer)["data"]
+
     def query(self, text):
         """[(labels, value)] of an instant query."""
-        data = urllib.parse.urlencode({"query": text}).encode()
-        with urllib.request.urlopen(f"{self.url}/api/v1/query", data, timeout=10) as answer:
+        with self.open("/api/v1/query", urllib.parse.urlencode({"query": text}).encode()) as answer:
             body = json.load(answer)
         return [(each["metric"], float(each["value"][1])) for each in body["data"]["result"]]
 

@@ -341,6 +341,8 @@ static void a_pod_whose_own_cards_nothing_tells_blames_nobody(void **state)
 	assert_int_equal(cluster_apply_pod(s->cluster, &facts, NULL), 0);
 	train(s, "switch", 1, 100);
 	assert_false(find(s));
+	assert_non_null(
+		strstr(s->said, "; nothing tells which cards it has, or how they are wired"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
