@@ -9,6 +9,7 @@
 #include "api/pack.h"
 #include "api/pack_common.h"
 #include "api/pack_demand.h"
+#include "api/pack_terms.h"
 #include "api/publisher.h"
 #include "api/quantity.h"
 #include "api/source_common.h"
@@ -199,7 +200,7 @@ static int pack_host_facts(const struct wire_node *wire, const struct pack *pack
 		return pack_no_memory(pack);
 	*host = pack_host(wire);
 	facts->host = host;
-	return 0;
+	return pack_host_terms(wire, pack, host);
 }
 
 int api_pack_node(const struct wire_node *wire, const struct source_table *table,

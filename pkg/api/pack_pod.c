@@ -9,6 +9,7 @@
 #include "api/pack_crashes.h"
 #include "api/pack_demand.h"
 #include "api/pack_exit.h"
+#include "api/pack_terms.h"
 #include "api/quantity.h"
 #include "api/source_common.h"
 #include "api/type.h"
@@ -435,6 +436,53 @@ static int pack_claims(const struct pod_pack *pod, const struct wire_pod *wire,
 	return 0;
 }
 
+/* --- what kube-scheduler compares with nodes */
+
+static bool asks_for_gpus(const struct pod_facts *facts)
+{
+	bool asks = facts->n_own > 0 || facts->n_claims > 0;
+
+	for (size_t i = 0; i < facts->n_containers && !asks; i++)
+		asks = facts->containers[i].n_asks > 0;
+	return asks;
+}
+
+/* Neither a GPU nor what goes with one. */
+static bool is_uncounted(const struct pod_pack *pod, const struct wire_pair *pair)
+{
+	int64_t count;
+
+	if (str_empty(pair->key) || source_is_gpu(pod->table, pair->key) || is_beside(pair->key) ||
+	    (quantity_parse(pair->value, &count) && count == 0))
+		return false;
+	return str_starts_with(pair->key, STR("hugepages-")) ||
+	       memchr(pair->key.data, '/', pair->key.len) != NULL;
+}
+
+static unsigned int uncounted(const struct pod_pack *pod, const struct wire_pod_spec *spec)
+{
+	for (size_t i = 0; i < pod->sources.n_containers; i++) {
+		const struct wire_resources *resources = &nth_container(spec, i)->resources;
+
+		wire_for_each(const struct wire_pair, pair, resources->requests) {
+			if (is_uncounted(pod, pair))
+				return 1u << BEYOND_RESOURCE;
+		}
+	}
+	return 0;
+}
+
+/* Of pods without GPUs only whom they keep away is of any interest. */
+static int pack_terms_of(const struct pod_pack *pod, const struct wire_pod *wire,
+			 struct pod_facts *facts)
+{
+	if (pack_repels(&wire->spec, &pod->pack, facts) < 0)
+		return -1;
+	if (!asks_for_gpus(facts))
+		return 0;
+	return pack_terms(&wire->spec, uncounted(pod, &wire->spec), &pod->pack, facts);
+}
+
 static int check_pod(const struct wire_pod *wire, struct error *err)
 {
 	if (pack_check_meta(&wire->meta, err) < 0)
@@ -486,7 +534,7 @@ int api_pack_pod(const struct wire_pod *wire, const struct source_table *table, 
 	facts.demand = pack_demand(&wire->spec);
 	pack_owner(meta, &facts);
 	facts.crashes = pack_crashes(&wire->status);
-	if (pack_exit(wire, &pod.pack, &facts) < 0)
+	if (pack_exit(wire, &pod.pack, &facts) < 0 || pack_terms_of(&pod, wire, &facts) < 0)
 		return pack_locate(err, "Pod", meta);
 	*ret_facts = facts;
 	return 0;

@@ -98,7 +98,9 @@
 #define LIMIT_OBJECTIVES           8    /* spec.objectives[] of a TenantQoS */
 #define LIMIT_OBJECTIVE_NAME       63   /* bytes */
 #define LIMIT_QUERY                2048 /* bytes of spec.objectives[].query */
-#define LIMIT_SELECTOR_VALUES      256  /* requirements and values of one namespaceSelector */
+#define LIMIT_TERMS                1024 /* of a pod's node affinity, selector and tolerations */
+#define LIMIT_NODE_LABELS          1024 /* of a node; with more it is no choice of a pod that chooses */
+#define LIMIT_SELECTOR_VALUES      256 /* requirements and values of one namespaceSelector */
 #define LIMIT_TENANTS              10000
 #define LIMIT_SELECTING_TENANTS    64  /* that select one namespace; the oldest count */
 #define LIMIT_DEVICES_PER_SLICE    128 /* DRA: what the API server allows */

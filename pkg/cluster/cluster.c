@@ -97,6 +97,7 @@ void cluster_free(struct cluster *cluster)
 	class_list_clear(cluster);
 	vectors_clear(&cluster->vectors);
 	table_clear(&cluster->pods);
+	hosts_clear(cluster);
 	table_clear(&cluster->nodes);
 	table_clear(&cluster->namespaces);
 	table_clear(&cluster->quotas);

@@ -191,12 +191,24 @@ void demand_give(struct cluster *cluster, uint32_t pod);
 /* Of a pod's record that was brought up to date by @facts. */
 void demand_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts,
 		   bool other);
+/* Of one that goes, and is in no sums. */
+void demand_forget(struct cluster *cluster, struct exit_record *exit);
 /* A pod without GPUs, as it is seen, and as it goes. */
 void bystander_follow(struct cluster *cluster, const struct pod_facts *facts);
 void bystander_remove(struct cluster *cluster, struct str namespace, struct str name);
 void bystanders_end_replace(struct cluster *cluster);
 /* What a node says of itself. */
 void host_follow(struct cluster *cluster, uint32_t node, const struct host_facts *facts);
+
+/* --- hosts/terms.c */
+
+/* What a node says; NULL: nothing more. */
+void host_terms_follow(struct cluster *cluster, uint32_t node, const struct host_facts *facts);
+void hosts_clear(struct cluster *cluster); /* before the nodes go */
+/* What a pod asks for. */
+void terms_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts);
+/* Whom it keeps away, in texts, with a reference. */
+uint32_t repels_ref(struct cluster *cluster, const struct pod_facts *facts);
 
 /* --- gangs.c */
 

@@ -10,6 +10,7 @@
 #include "cluster/cluster.h"
 #include "cluster/dra/class_list.h"
 #include "cluster/dra/dra.h"
+#include "cluster/hosts/texts.h"
 #include "cluster/ledger/vectors.h"
 #include "cluster/placing/placement.h"
 #include "cluster/uid.h"
@@ -70,6 +71,9 @@ struct exit_record {
 	uint32_t labels_version; /* of namespace_budgets, that they were read for */
 	uint32_t budget;         /* the one that selects it */
 	uint32_t demand;         /* what it takes of a node; TABLE_NONE: not known yet */
+	uint32_t terms;          /* what it asks of one, in texts */
+	uint32_t repels;         /* whom it keeps away, likewise; TABLE_NONE: nobody */
+	uint32_t repeller;       /* of that, while it is on a node */
 	uint8_t budgets;         /* enum victim_budget, its status not looked at */
 	bool daemon, mirror;
 	uint16_t waiting, again; /* containers that crash, as in struct pod_crashes */
@@ -88,6 +92,17 @@ struct demand_record {
 struct bystander_record {
 	uint64_t key; /* of its names */
 	uint32_t node, demand, epoch;
+	uint32_t repels, repeller; /* as in struct exit_record */
+};
+
+/* A pod that keeps others away from where it is. */
+struct repeller_record {
+	uint32_t node, repels;
+	uint32_t pod; /* TABLE_NONE: one without GPUs */
+};
+
+struct node_label {
+	uint32_t key, value; /* a reference each */
 };
 
 /* A Job that ends where one of its pods does: names, a reference each. */
@@ -225,6 +240,10 @@ struct node_record {
 	bool exists;   /* the Node object was seen */
 	uint8_t ready; /* enum node_ready */
 	bool reconfiguring;
+	bool labels_unread;
+	struct node_label *labels; /* owned, by key */
+	uint32_t n_labels;
+	uint32_t taints;                  /* in texts; TABLE_NONE: none */
 	bool host_told, cordoned;         /* host_told: given, taken are known */
 	int64_t given[DEMAND_COUNT + 1];  /* by kube-scheduler: its amounts, and pods */
 	wide_sum taken[DEMAND_COUNT + 1]; /* likewise, by all pods that count there */
@@ -421,7 +440,9 @@ struct cluster {
 	uint64_t wants_changed;
 	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
 	struct table gpu_nodes, exits, gangs, budgets, jobs, demands, bystanders;
+	struct table repellers;
 	struct map demands_by_value, bystanders_by_key;
+	struct texts texts; /* of cluster/hosts */
 	struct map jobs_by_owner;
 	struct table holds;
 	struct refusal_event *refusal_events; /* owned; NULL: none yet */

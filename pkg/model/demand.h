@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/terms.h"
+
 /*
  * What kube-scheduler counts of a node beside its GPUs (its plugin NodeResourcesFit), and what a
  * pod takes of it: what its containers request, the most that it has at a time
@@ -47,6 +49,10 @@ struct host_facts {
 	struct demand allocatable;
 	int64_t pods;  /* that kubelet takes, in all */
 	bool cordoned; /* spec.unschedulable */
+	const struct label *labels;
+	size_t n_labels;
+	const struct taint *taints; /* those that keep pods away */
+	size_t n_taints;
 };
 
 #endif

@@ -135,6 +135,9 @@ struct pod_facts {
 			 declares nothing */
 	struct pod_exit exit;
 	struct pod_crashes crashes;
+	const struct pod_terms *terms; /* NULL: it asks nothing of its node */
+	const struct pod_repel *repels;
+	size_t n_repels;
 	struct demand demand; /* of one that cannot be read more than there ever is */
 	/* Ids of the devices that kubelet gave it, as it calls them, without "::<replica>"; none
 	 * where it does not say. */

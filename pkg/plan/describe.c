@@ -43,6 +43,10 @@ void plan_describe(const struct plan *plan, struct buf *buf)
 			   STR_ARGS(cluster_node_name(plan->tools.cluster, plan->fits_on)));
 		return;
 	}
+	if (plan->unproven) {
+		host_describe_beyond(plan->terms.terms.beyond, buf);
+		return;
+	}
 	if (plan->found) {
 		describe_found(plan, buf);
 		return;

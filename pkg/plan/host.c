@@ -21,28 +21,72 @@ static enum host_verdict compare(const struct cluster_host_room *room, const int
 {
 	static const size_t order[] = {HOST_PODS, DEMAND_CPU, DEMAND_MEMORY, DEMAND_STORAGE};
 
-	if (!room->told)
-		return HOST_FITS;
-	if (room->cordoned)
-		return HOST_CORDONED;
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+	for (size_t i = 0; room->told && i < ARRAY_SIZE(order); i++)
 		if (room->asked[order[i]] > 0 && room->asked[order[i]] > have[order[i]])
 			return host_lacks(order[i]);
 	return HOST_FITS;
 }
 
-enum host_verdict host_could_fit(const struct cluster_host_room *room)
+static enum host_verdict admit(const struct cluster *cluster, struct cluster_terms *terms,
+			       const struct cluster_host_room *room, uint32_t node)
 {
-	return compare(room, room->most);
+	static const enum host_verdict verdicts[] = {
+		[TERMS_ADMIT] = HOST_FITS,
+		[TERMS_TAINTED] = HOST_TAINTED,
+		[TERMS_UNSELECTED] = HOST_UNSELECTED,
+		[TERMS_SHUNNED] = HOST_SHUNNED,
+	};
+
+	if (room->cordoned && !terms->passes_cordons)
+		return HOST_CORDONED;
+	return verdicts[cluster_terms_on(cluster, terms, node)];
+}
+
+static enum host_verdict judge(const struct cluster *cluster, const struct cluster_ask *ask,
+			       struct cluster_terms *terms, uint32_t node, bool now)
+{
+	struct cluster_host_room room;
+	enum host_verdict verdict;
+
+	cluster_host_room(cluster, ask, node, &room);
+	verdict = admit(cluster, terms, &room, node);
+	return verdict != HOST_FITS ? verdict : compare(&room, now ? room.free : room.most);
+}
+
+enum host_verdict host_could_fit(const struct cluster *cluster, const struct cluster_ask *ask,
+				 struct cluster_terms *terms, uint32_t node)
+{
+	return judge(cluster, ask, terms, node, false);
 }
 
 enum host_verdict host_fit(const struct cluster *cluster, const struct cluster_ask *ask,
-			   uint32_t node)
+			   struct cluster_terms *terms, uint32_t node)
+{
+	return judge(cluster, ask, terms, node, true);
+}
+
+enum host_verdict host_has_room(const struct cluster *cluster, const struct cluster_ask *ask,
+				uint32_t node)
 {
 	struct cluster_host_room room;
 
 	cluster_host_room(cluster, ask, node, &room);
 	return compare(&room, room.free);
+}
+
+void host_describe_beyond(unsigned int beyond, struct buf *buf)
+{
+	const char *joint =
+		"gpuqos cannot prove where kube-scheduler would let it, since it asks for ";
+
+	if (beyond == 0)
+		buf_add_cstr(buf, "what it asks of its node is too much to be compared");
+	for (unsigned int i = 0; i < BEYOND_COUNT; i++) {
+		if (!(beyond >> i & 1))
+			continue;
+		buf_printf(buf, "%s%s", joint, terms_beyond_text((enum terms_beyond)i));
+		joint = ", and for ";
+	}
 }
 
 void host_describe(const uint32_t counts[HOST_VERDICT_COUNT], const char *before, struct buf *buf)

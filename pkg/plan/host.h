@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "cluster/hosts/hosts.h"
+#include "cluster/hosts/terms.h"
 
 /*
  * Whether kube-scheduler itself would let a pod on a node, which is asked of a node beside
@@ -11,12 +12,15 @@
  */
 
 /* name, text: "12 nodes with enough cards: 12 ...". In the order in which they are looked for. */
-#define HOST_VERDICTS(X)                      \
-	X(FITS, "")                           \
-	X(CORDONED, "cordoned")               \
-	X(FULL, "full of pods")               \
-	X(NO_CPU, "without enough CPU")       \
-	X(NO_MEMORY, "without enough memory") \
+#define HOST_VERDICTS(X)                                               \
+	X(FITS, "")                                                    \
+	X(CORDONED, "cordoned")                                        \
+	X(TAINTED, "with a taint that it does not tolerate")           \
+	X(UNSELECTED, "that its node selector or affinity leaves out") \
+	X(SHUNNED, "from which a pod's anti-affinity keeps it away")   \
+	X(FULL, "full of pods")                                        \
+	X(NO_CPU, "without enough CPU")                                \
+	X(NO_MEMORY, "without enough memory")                          \
 	X(NO_STORAGE, "without enough ephemeral storage")
 
 enum host_verdict {
@@ -27,10 +31,18 @@ enum host_verdict {
 };
 
 /* Whether anybody's going could let it in: it would with nobody there. */
-enum host_verdict host_could_fit(const struct cluster_host_room *room);
-/* Whether it does with those gone whom the ask's trial has. */
+enum host_verdict host_could_fit(const struct cluster *cluster, const struct cluster_ask *ask,
+				 struct cluster_terms *terms, uint32_t node);
+/* Whether there is enough of all amounts with those gone whom the ask's trial has; of a node that
+ * could fit. */
+enum host_verdict host_has_room(const struct cluster *cluster, const struct cluster_ask *ask,
+				uint32_t node);
+/* Both. */
 enum host_verdict host_fit(const struct cluster *cluster, const struct cluster_ask *ask,
-			   uint32_t node);
+			   struct cluster_terms *terms, uint32_t node);
+/* Appends why nobody knows where kube-scheduler lets it, a clause. @beyond: enum terms_beyond, each
+ * a bit; 0: there is no memory to compare. */
+void host_describe_beyond(unsigned int beyond, struct buf *buf);
 /* That of an amount there is too little. */
 enum host_verdict host_lacks(size_t amount);
 /* Appends "nodes with enough cards: 12 without enough CPU, 2 cordoned"; nothing where @counts of

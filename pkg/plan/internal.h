@@ -74,6 +74,9 @@ struct plan {
 	struct plan_ask ask;
 	struct uid uid; /* of the pod that it is for */
 	struct place place;
+	struct arena kept; /* of terms */
+	struct cluster_terms terms;
+	bool unproven; /* nobody knows where it may go (host_describe_beyond()) */
 	struct cluster_trial trial;
 	uint32_t gone[RECEIPT_VICTIMS];
 	struct plan_counts counts;

@@ -14,6 +14,7 @@ struct question {
 	uint32_t pod;
 	const struct receipt_pod *self;
 	struct cluster_victim victim;
+	struct cluster_terms terms; /* from is_unproven() on */
 	struct migrate_found *found;
 };
 
@@ -131,6 +132,18 @@ static bool is_limited(struct question *q)
 	return q->found->limits.left == 0;
 }
 
+static bool is_unproven(struct question *q)
+{
+	bool known = cluster_terms_of(q->view->tools->cluster, q->pod, q->view->tools->arena,
+				      &q->terms) &&
+		     q->terms.terms.beyond == 0;
+
+	if (known)
+		return false;
+	q->found->beyond = q->terms.terms.beyond;
+	return true;
+}
+
 /* --- where to */
 
 static bool is_better(const struct cluster *cluster, const struct migrate_found *best,
@@ -142,7 +155,8 @@ static bool is_better(const struct cluster *cluster, const struct migrate_found 
 			   cluster_node_name(cluster, best->node)) < 0;
 }
 
-static void look_at(struct place *place, uint32_t node, struct migrate_found *found)
+static void look_at(struct place *place, struct cluster_terms *terms, uint32_t node,
+		    struct migrate_found *found)
 {
 	struct place_answer answer = place_fit(place, node);
 	enum host_verdict host;
@@ -153,7 +167,7 @@ static void look_at(struct place *place, uint32_t node, struct migrate_found *fo
 		found->unfit[answer.verdict]++;
 		return;
 	}
-	host = host_fit(place->tools.cluster, &place->ask, node);
+	host = host_fit(place->tools.cluster, &place->ask, terms, node);
 	if (host != HOST_FITS) {
 		found->unhosted[host]++;
 		return;
@@ -181,7 +195,7 @@ static bool has_no_node(struct question *q)
 	     node = cluster_node_next(cluster, node + 1))
 		if (cluster_node_exists(cluster, node) && cluster_node_offers(cluster, node) &&
 		    !cluster_node_not_ready(cluster, node))
-			look_at(&place, node, q->found);
+			look_at(&place, &q->terms, node, q->found);
 	return q->found->node == TABLE_NONE;
 }
 
@@ -205,6 +219,7 @@ void migrate_decide(const struct migrate_view *view, uint32_t pod, const struct 
 		{MIGRATE_BUDGETS, is_kept_by_several},
 		{MIGRATE_REFUSED, was_refused},
 		{MIGRATE_LIMITED, is_limited},
+		{MIGRATE_UNPROVEN, is_unproven},
 		{MIGRATE_NO_NODE, has_no_node},
 	};
 	struct migrate_found found = {.again_us = TIME_NEVER, .node = TABLE_NONE};
@@ -233,7 +248,7 @@ static void describe_nodes(const struct migrate_found *found, struct buf *buf)
 			   found->unfit[i]);
 		before = ", ";
 	}
-	host_describe(found->unhosted, found->nodes == 0 ? "" : "; ", buf);
+	host_describe(found->unhosted, before, buf);
 }
 
 void migrate_describe(const struct migrate_found *found, struct buf *buf)
@@ -249,6 +264,8 @@ void migrate_describe(const struct migrate_found *found, struct buf *buf)
 		describe_nodes(found, buf);
 	else if (found->verdict == MIGRATE_LIMITED)
 		buf_printf(buf, ": %s", limit_verdict_text(found->limits.verdict));
+	else if (found->verdict == MIGRATE_UNPROVEN)
+		host_describe_beyond(found->beyond, buf);
 	else if (found->verdict == MIGRATE_REFUSED)
 		buf_printf(buf, ": %s", found->refused);
 }

@@ -38,6 +38,7 @@
 	X(BUDGETS, "several PodDisruptionBudgets select it, and then nobody can evict it") \
 	X(REFUSED, "the API server refused to evict it")                                   \
 	X(LIMITED, "the limits on evictions leave none")                                   \
+	X(UNPROVEN, "")                                                                    \
 	X(NO_NODE, "no node fits")
 
 enum migrate_verdict {
@@ -61,6 +62,7 @@ struct migrate_found {
 	uint32_t node;               /* of MOVE */
 	uint64_t cards;              /* as place_cards() */
 	int64_t score;               /* of PLACE_TERM_MOST */
+	unsigned int beyond;         /* of UNPROVEN: enum terms_beyond, each a bit */
 	uint32_t nodes;              /* that offer GPUs and were looked at */
 	uint32_t unfit[PLACE_VERDICT_COUNT];
 	uint32_t unhosted[HOST_VERDICT_COUNT]; /* that fit but for kube-scheduler */

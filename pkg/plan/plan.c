@@ -17,6 +17,14 @@
 
 #define TRIALS_OF_NODE 4 /* take as long as one node does otherwise */
 
+static void learn_terms(struct plan *plan)
+{
+	arena_reset(&plan->kept);
+	plan->unproven =
+		!cluster_terms_of(plan->tools.cluster, plan->ask.pod, &plan->kept, &plan->terms) ||
+		plan->terms.terms.beyond != 0;
+}
+
 struct plan *plan_new(const struct place_tools *tools, const struct plan_ask *ask)
 {
 	struct plan *plan = mem_alloc(sizeof(*plan));
@@ -27,6 +35,8 @@ struct plan *plan_new(const struct place_tools *tools, const struct plan_ask *as
 	plan->trial.gone = plan->gone;
 	plan->fits_on = TABLE_NONE;
 	plan->uid = cluster_pod_uid(tools->cluster, ask->pod);
+	arena_init(&plan->kept, LIMIT_DECODE_ARENA);
+	learn_terms(plan);
 	return plan;
 }
 
@@ -36,6 +46,7 @@ void plan_free(struct plan *plan)
 		return;
 	plan_groups_clear(&plan->groups);
 	map_clear(&plan->gangs_by_number);
+	arena_clear(&plan->kept);
 	mem_free(plan->gangs);
 	mem_free(plan->leads);
 	mem_free(plan->sizes);
@@ -169,11 +180,9 @@ static void count_lack(struct plan *plan)
 /* False where kube-scheduler would not take it there whoever goes. */
 static bool could_host(struct plan *plan, uint32_t node)
 {
-	struct cluster_host_room room;
-	enum host_verdict verdict;
+	enum host_verdict verdict =
+		host_could_fit(plan->tools.cluster, &plan->place.ask, &plan->terms, node);
 
-	cluster_host_room(plan->tools.cluster, &plan->place.ask, node, &room);
-	verdict = host_could_fit(&room);
 	if (verdict != HOST_FITS)
 		plan->counts.unhosted[verdict]++;
 	return verdict == HOST_FITS;
@@ -181,7 +190,7 @@ static bool could_host(struct plan *plan, uint32_t node)
 
 static bool fits_now(struct plan *plan, uint32_t node)
 {
-	return host_fit(plan->tools.cluster, &plan->place.ask, node) == HOST_FITS &&
+	return host_has_room(plan->tools.cluster, &plan->place.ask, node) == HOST_FITS &&
 	       place_fit(&plan->place, node).verdict == PLACE_FITS;
 }
 
@@ -300,7 +309,7 @@ bool plan_step(struct plan *plan, size_t nodes)
 {
 	uint32_t trials;
 
-	if (plan->ask.most == 0 || plan->fits_on != TABLE_NONE || !begin(plan))
+	if (plan->ask.most == 0 || plan->unproven || plan->fits_on != TABLE_NONE || !begin(plan))
 		return true;
 	for (; !plan->sifted && nodes > 0; nodes--)
 		plan->sifted = !sift_next(plan);
@@ -376,8 +385,11 @@ static bool prove(struct plan *plan)
 	struct cluster_units units[LIMIT_RESOURCES_PER_POD];
 	size_t chosen[RECEIPT_VICTIMS], n;
 
-	if (!cluster_node_exists(plan->tools.cluster, plan->best.node) ||
-	    !cluster_node_ready(plan->tools.cluster, plan->best.node))
+	learn_terms(plan);
+	if (plan->unproven || !cluster_node_exists(plan->tools.cluster, plan->best.node) ||
+	    !cluster_node_ready(plan->tools.cluster, plan->best.node) ||
+	    host_could_fit(plan->tools.cluster, &plan->place.ask, &plan->terms, plan->best.node) !=
+		    HOST_FITS)
 		return false;
 	plan->n_gangs = 0;
 	map_clear(&plan->gangs_by_number);

@@ -108,7 +108,8 @@ class Story:
 
     def spread(self, name, owners, **labels):
         """A pod of two cards, one on each NUMA node of the only node that has any left."""
-        self.pair(name, owners, "from", **labels)
+        # One that may go nowhere else is not moved.
+        self.pair(name, owners, "from" if len(self.nodes) > 1 else None, **labels)
         pod = self.running(name)
         assert self.verdict(name)["gpuNuma"] == [0, 1], self.verdict(name)
         return pod

@@ -35,6 +35,10 @@
 
 enum { NODES = 3, PODS = 16, TENANTS = 3, BYSTANDERS = 6, NO_NODE = -1 };
 
+/* Whom a pod keeps away that is on a node: the one that waits, from that node or its zone, or
+ * others. */
+enum repels { NOBODY, OTHERS, FROM_NODE, FROM_ZONE };
+
 struct pod {
 	int tenant; /* TENANTS: of none */
 	int node;
@@ -46,13 +50,24 @@ struct pod {
 	enum topology_policy policy;
 	uint64_t told_cards; /* by kubelet */
 	struct demand demand;
+	enum repels repels;
 };
 
 /* A pod without GPUs. */
 struct bystander {
 	int node;
 	struct demand demand;
+	enum repels repels;
 	bool over;
+};
+
+/* Of a node, and of the pod that waits: zones "a" and "b". */
+enum zone { NO_ZONE, ZONE_A, ZONE_B };
+
+struct wishes {
+	enum zone selects;       /* nodeSelector; NO_ZONE: none */
+	bool chooses, not_named; /* affinity: not in zone b, or its name is node-0; or is not */
+	bool tolerates;
 };
 
 struct world {
@@ -62,6 +77,8 @@ struct world {
 	struct machine machines[NODES];
 	size_t n_cards[NODES];
 	struct host_facts hosts[NODES];
+	enum zone zones[NODES];
+	struct wishes wishes;
 	struct pod pods[PODS]; /* the last waits */
 	struct bystander bystanders[BYSTANDERS];
 	enum tenant_tier tiers[TENANTS];
@@ -100,6 +117,11 @@ static struct name name_of(const char *kind, int number)
 
 /* --- telling */
 
+static struct str zone_name(enum zone zone)
+{
+	return zone == ZONE_A ? STR("a") : STR("b");
+}
+
 static void tell_node(struct world *w, struct cluster *cluster, int n)
 {
 	struct name name = name_of("node", n);
@@ -115,9 +137,16 @@ static void tell_node(struct world *w, struct cluster *cluster, int n)
 				   .offers = &offer,
 				   .n_offers = 1,
 				   .layout = &w->machines[n].layout,
-				   .layout_state = LAYOUT_IS_KNOWN,
-				   .host = &w->hosts[n]};
+				   .layout_state = LAYOUT_IS_KNOWN};
+	struct label labels[2] = {{STR("kubernetes.io/hostname"), str_from(name.text)},
+				  {STR("zone"), zone_name(w->zones[n])}};
+	static const struct taint taint = {{"dedicated", 9}, {"chat", 4}, TAINT_NO_SCHEDULE};
+	struct host_facts host = w->hosts[n];
 
+	host.labels = labels;
+	host.n_labels = w->zones[n] == NO_ZONE ? 1 : 2;
+	host.taints = &taint;
+	facts.host = &host;
 	assert_int_equal(cluster_apply_node(cluster, &facts, NULL), 0);
 }
 
@@ -160,8 +189,61 @@ static void tell_tenant(struct world *w, struct cluster *cluster, int t)
 		assert_int_equal(cluster_apply_tenant(cluster, &facts, NULL), 0);
 }
 
+static struct pod_repel repel_of(enum repels repels)
+{
+	static const struct str web = {"web", 3}, other = {"other", 5};
+	static const struct label_requirement is_web = {{"app", 3}, LABEL_IN, &web, 1};
+	static const struct label_requirement is_other = {{"app", 3}, LABEL_IN, &other, 1};
+
+	return (struct pod_repel){
+		.topology_key = repels == FROM_ZONE ? STR("zone") : STR("kubernetes.io/hostname"),
+		.everywhere = true,
+		.selector = {repels == OTHERS ? &is_other : &is_web, 1},
+	};
+}
+
+/* In its place for as long as the facts are. */
+struct asked {
+	struct pod_terms terms;
+	struct label selector, own;
+	struct node_requirement not_b, named;
+	struct node_term either[2];
+	struct toleration toleration;
+	struct str b, name;
+};
+
+static void ask_of(const struct wishes *wishes, struct asked *asked, struct pod_facts *facts)
+{
+	*asked = (struct asked){
+		.selector = {STR("zone"), zone_name(wishes->selects)},
+		.own = {STR("app"), STR("web")},
+		.b = STR("b"),
+		.name = STR("node-0"),
+		.toleration = {STR("dedicated"), STR("chat"), false, TAINT_ANY},
+	};
+	asked->not_b = (struct node_requirement){STR("zone"), NODE_NOT_IN, &asked->b, 1};
+	asked->named = (struct node_requirement){
+		STR("metadata.name"), wishes->not_named ? NODE_NOT_IN : NODE_IN, &asked->name, 1};
+	asked->either[0] = (struct node_term){.labels = &asked->not_b, .n_labels = 1};
+	asked->either[1] = (struct node_term){.names = &asked->named, .n_names = 1};
+	asked->terms = (struct pod_terms){
+		.selector = &asked->selector,
+		.n_selector = wishes->selects != NO_ZONE,
+		.chooses = wishes->chooses,
+		.terms = asked->either,
+		.n_terms = wishes->chooses ? 2 : 0,
+		.tolerations = &asked->toleration,
+		.n_tolerations = wishes->tolerates,
+	};
+	facts->terms = &asked->terms;
+	facts->exit.labels = &asked->own;
+	facts->exit.n_labels = 1;
+}
+
 static void tell_pod(struct world *w, struct cluster *cluster, int p)
 {
+	struct pod_repel repel = repel_of(w->pods[p].repels);
+	struct asked asked;
 	const struct pod *pod = &w->pods[p];
 	struct name name = name_of("pod", p), space = name_of("team", pod->tenant);
 	struct name node = name_of("node", pod->node), gang = name_of("gang", pod->gang);
@@ -191,6 +273,10 @@ static void tell_pod(struct world *w, struct cluster *cluster, int p)
 						  : 0},
 	};
 
+	facts.repels = &repel;
+	facts.n_repels = pod->repels != NOBODY;
+	if (p == PODS - 1)
+		ask_of(&w->wishes, &asked, &facts);
 	for (size_t card = 0; pod->node != NO_NODE && card < w->n_cards[pod->node]; card++)
 		if (pod->told_cards >> card & 1)
 			ids[facts.n_device_ids++] = w->machines[pod->node].gpus[card].uuid;
@@ -201,6 +287,7 @@ static void tell_bystander(const struct world *w, struct cluster *cluster, int b
 {
 	const struct bystander *bystander = &w->bystanders[b];
 	struct name name = name_of("bystander", b), node = name_of("node", bystander->node);
+	struct pod_repel repel = repel_of(bystander->repels);
 	struct pod_facts facts = {
 		.namespace = STR("kube-system"),
 		.name = str_from(name.text),
@@ -208,6 +295,8 @@ static void tell_bystander(const struct world *w, struct cluster *cluster, int b
 		.node = str_from(node.text),
 		.phase = bystander->over ? POD_SUCCEEDED : POD_RUNNING,
 		.demand = bystander->demand,
+		.repels = &repel,
+		.n_repels = bystander->repels != NOBODY,
 	};
 
 	assert_int_equal(cluster_apply_pod(cluster, &facts, NULL), 0);
@@ -327,6 +416,31 @@ static void make_node(struct world *w, int n)
 		chance(w, 2) ? LAYOUT_POLICY_SINGLE_NUMA : LAYOUT_POLICY_NONE, false, true};
 }
 
+static enum repels random_repels(struct world *w)
+{
+	return chance(w, 12) ? (enum repels)(1 + below(w, 3)) : NOBODY;
+}
+
+/* In most clusters nothing but what nodes have is in the way. */
+static void make_terms(struct world *w)
+{
+	bool choosy = chance(w, 3);
+
+	for (int n = 0; n < NODES; n++) {
+		w->zones[n] = (enum zone)below(w, 3);
+		w->hosts[n].n_taints = choosy && chance(w, 3);
+	}
+	w->wishes = (struct wishes){0};
+	if (!choosy)
+		return;
+	w->wishes = (struct wishes){chance(w, 3) ? (enum zone)below(w, 3) : NO_ZONE, chance(w, 2),
+				    chance(w, 2), chance(w, 2)};
+	for (int p = 0; p < PODS - 1; p++)
+		w->pods[p].repels = random_repels(w);
+	for (int b = 0; b < BYSTANDERS; b++)
+		w->bystanders[b].repels = random_repels(w);
+}
+
 /* Most clusters have plenty of all but cards. */
 static void make_demands(struct world *w)
 {
@@ -340,12 +454,14 @@ static void make_demands(struct world *w)
 			.pods = scarce && chance(w, 2) ? 4 + below(w, 6) : 110,
 			.cordoned = chance(w, 20),
 		};
+	make_terms(w);
 	for (int p = 0; p < PODS; p++)
 		w->pods[p].demand =
 			(struct demand){{chance(w, 8) ? 0 : 500 * (int64_t)below(w, 9),
 					 chance(w, 8) ? 0 : (int64_t)below(w, 5) * GIB, 0}};
 	for (int b = 0; b < BYSTANDERS; b++)
 		w->bystanders[b] = (struct bystander){
+			.repels = w->bystanders[b].repels,
 			.node = (int)below(w, NODES),
 			.demand = {{250 * (int64_t)below(w, 9), (int64_t)below(w, 3) * GIB, 0}},
 			.over = chance(w, 6),
@@ -496,6 +612,34 @@ static int64_t compare(const struct plan_cost *a, const struct plan_cost *b)
 	return by ? by : sign(a->busy, b->busy);
 }
 
+static bool is_repelled_from(const struct world *w, int n, enum repels repels, int by)
+{
+	return (repels == FROM_NODE && n == by) ||
+	       (repels == FROM_ZONE && w->zones[n] != NO_ZONE && w->zones[n] == w->zones[by]);
+}
+
+/* What kube-scheduler would compare, with everybody there. */
+static bool is_admitted(const struct world *w, int n)
+{
+	const struct wishes *wishes = &w->wishes;
+
+	if (w->hosts[n].n_taints > 0 && !wishes->tolerates)
+		return false;
+	if (wishes->selects != NO_ZONE && wishes->selects != w->zones[n])
+		return false;
+	if (wishes->chooses && w->zones[n] == ZONE_B && wishes->not_named == (n == 0))
+		return false;
+	for (int p = 0; p < PODS - 1; p++)
+		if (w->pods[p].node != NO_NODE && w->pods[p].phase != POD_SUCCEEDED &&
+		    is_repelled_from(w, n, w->pods[p].repels, w->pods[p].node))
+			return false;
+	for (int b = 0; b < BYSTANDERS; b++)
+		if (!w->bystanders[b].over &&
+		    is_repelled_from(w, n, w->bystanders[b].repels, w->bystanders[b].node))
+			return false;
+	return true;
+}
+
 /* What kube-scheduler would count. */
 static bool is_hosted_without(const struct world *w, int n, uint32_t gone)
 {
@@ -522,7 +666,7 @@ static bool is_hosted_without(const struct world *w, int n, uint32_t gone)
 		if (asks->demand.of[i] > 0 &&
 		    taken.of[i] + asks->demand.of[i] > host->allocatable.of[i])
 			return false;
-	return pods <= host->pods && !host->cordoned;
+	return pods <= host->pods && !host->cordoned && is_admitted(w, n);
 }
 
 /* In the world as it is, with these gone. */
@@ -554,6 +698,7 @@ static bool fits_anew(struct world *w, int n, uint32_t gone)
 	CLEANUP(cluster_free) struct cluster *cluster = tell_all_but(w, gone);
 	struct place_memory *memory = test_calloc(1, sizeof(*memory));
 	struct place_tools tools = {cluster, &w->weights, memory, &w->other_arena, NULL};
+	struct cluster_terms terms;
 	struct cluster_ask ask;
 	struct place place;
 	bool fits;
@@ -561,8 +706,9 @@ static bool fits_anew(struct world *w, int n, uint32_t gone)
 	arena_reset(&w->other_arena);
 	cluster_ask_of_pod(cluster, pod_handle(w, cluster, PODS - 1), &ask);
 	place_begin(&place, &tools, &ask);
+	assert_true(cluster_terms_of(cluster, place.ask.pod, &w->other_arena, &terms));
 	fits = place_fit(&place, node_handle(cluster, n)).verdict == PLACE_FITS &&
-	       host_fit(cluster, &place.ask, node_handle(cluster, n)) == HOST_FITS;
+	       host_fit(cluster, &place.ask, &terms, node_handle(cluster, n)) == HOST_FITS;
 	place_memory_clear(memory);
 	test_free(memory);
 	return fits;

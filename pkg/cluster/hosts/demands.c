@@ -68,6 +68,26 @@ static void count(struct cluster *cluster, uint32_t node, uint32_t demand, int s
 		record->taken[i] += sign * demand_amount_of(cluster, demand, i);
 }
 
+/* TABLE_NONE: it keeps nobody away. */
+static uint32_t add_repeller(struct cluster *cluster, uint32_t node, uint32_t repels, uint32_t pod)
+{
+	uint32_t repeller;
+
+	if (repels == TABLE_NONE)
+		return TABLE_NONE;
+	repeller = table_add(&cluster->repellers);
+	*(struct repeller_record *)table_at(&cluster->repellers, repeller) =
+		(struct repeller_record){node, repels, pod};
+	return repeller;
+}
+
+static void drop_repeller(struct cluster *cluster, uint32_t *repeller)
+{
+	if (*repeller != TABLE_NONE)
+		table_remove(&cluster->repellers, *repeller);
+	*repeller = TABLE_NONE;
+}
+
 void demand_take(struct cluster *cluster, uint32_t pod)
 {
 	struct pod_record *record = pod_at(cluster, pod);
@@ -75,6 +95,7 @@ void demand_take(struct cluster *cluster, uint32_t pod)
 	if (!record->seated)
 		return;
 	count(cluster, record->node, exit_of(cluster, pod)->demand, -1);
+	drop_repeller(cluster, &exit_of(cluster, pod)->repeller);
 	record->seated = false;
 }
 
@@ -85,6 +106,8 @@ void demand_give(struct cluster *cluster, uint32_t pod)
 	if (record->seated || record->node == TABLE_NONE || pod_finished(record))
 		return;
 	count(cluster, record->node, exit_of(cluster, pod)->demand, 1);
+	exit_of(cluster, pod)->repeller =
+		add_repeller(cluster, record->node, exit_of(cluster, pod)->repels, pod);
 	record->seated = true;
 }
 
@@ -94,11 +117,24 @@ void demand_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts
 	bool keeps = facts->unreadable && !other && exit->demand != TABLE_NONE;
 	uint32_t demand = keeps ? demand_ref_handle(cluster, exit->demand)
 				: demand_ref(cluster, &facts->demand);
+	uint32_t repels = keeps ? texts_ref_handle(&cluster->texts, exit->repels)
+				: repels_ref(cluster, facts);
 
 	demand_take(cluster, pod);
 	demand_unref(cluster, exit->demand);
+	texts_unref(&cluster->texts, exit->repels);
 	exit->demand = demand;
+	exit->repels = repels;
 	demand_give(cluster, pod);
+	if (!keeps)
+		terms_follow(cluster, pod, facts);
+}
+
+void demand_forget(struct cluster *cluster, struct exit_record *exit)
+{
+	demand_unref(cluster, exit->demand);
+	texts_unref(&cluster->texts, exit->terms);
+	texts_unref(&cluster->texts, exit->repels);
 }
 
 /* --- bystanders */
@@ -132,6 +168,8 @@ static void drop(struct cluster *cluster, uint32_t bystander)
 
 	count(cluster, record.node, record.demand, -1);
 	demand_unref(cluster, record.demand);
+	drop_repeller(cluster, &record.repeller);
+	texts_unref(&cluster->texts, record.repels);
 	map_remove(&cluster->bystanders_by_key, (uint32_t)record.key, bystander);
 	table_remove(&cluster->bystanders, bystander);
 	node_at(cluster, record.node)->bystanders--;
@@ -150,23 +188,30 @@ static uint32_t add(struct cluster *cluster, uint64_t key, uint32_t node)
 {
 	uint32_t bystander = table_add(&cluster->bystanders);
 
-	*bystander_at(cluster, bystander) =
-		(struct bystander_record){.key = key, .node = node, .demand = TABLE_NONE};
+	*bystander_at(cluster, bystander) = (struct bystander_record){.key = key,
+								      .node = node,
+								      .demand = TABLE_NONE,
+								      .repels = TABLE_NONE,
+								      .repeller = TABLE_NONE};
 	map_insert(&cluster->bystanders_by_key, (uint32_t)key, bystander);
 	node_at(cluster, node)->bystanders++;
 	count(cluster, node, TABLE_NONE, 1);
 	return bystander;
 }
 
-static void set_demand(struct cluster *cluster, uint32_t bystander, const struct demand *facts)
+static void describe(struct cluster *cluster, uint32_t bystander, const struct pod_facts *facts)
 {
-	uint32_t demand = demand_ref(cluster, facts);
+	uint32_t demand = demand_ref(cluster, &facts->demand), repels = repels_ref(cluster, facts);
 	struct bystander_record *record = bystander_at(cluster, bystander);
 
 	count(cluster, record->node, record->demand, -1);
 	count(cluster, record->node, demand, 1);
 	demand_unref(cluster, record->demand);
 	record->demand = demand;
+	drop_repeller(cluster, &record->repeller);
+	texts_unref(&cluster->texts, record->repels);
+	record->repels = repels;
+	record->repeller = add_repeller(cluster, record->node, repels, TABLE_NONE);
 }
 
 void bystander_follow(struct cluster *cluster, const struct pod_facts *facts)
@@ -188,7 +233,7 @@ void bystander_follow(struct cluster *cluster, const struct pod_facts *facts)
 	if (bystander == TABLE_NONE)
 		bystander = add(cluster, key, node);
 	bystander_at(cluster, bystander)->epoch = cluster->epochs[CLUSTER_PODS];
-	set_demand(cluster, bystander, &facts->demand);
+	describe(cluster, bystander, facts);
 }
 
 void bystanders_end_replace(struct cluster *cluster)
@@ -203,12 +248,16 @@ void demands_init(struct cluster *cluster)
 {
 	table_init(&cluster->demands, sizeof(struct demand_record));
 	table_init(&cluster->bystanders, sizeof(struct bystander_record));
+	table_init(&cluster->repellers, sizeof(struct repeller_record));
+	texts_init(&cluster->texts, &cluster->key);
 }
 
 void demands_clear(struct cluster *cluster)
 {
 	table_clear(&cluster->demands);
 	table_clear(&cluster->bystanders);
+	table_clear(&cluster->repellers);
+	texts_clear(&cluster->texts);
 	map_clear(&cluster->demands_by_value);
 	map_clear(&cluster->bystanders_by_key);
 }
@@ -216,6 +265,7 @@ void demands_clear(struct cluster *cluster)
 size_t demands_bytes(const struct cluster *cluster)
 {
 	return table_bytes(&cluster->demands) + table_bytes(&cluster->bystanders) +
+	       table_bytes(&cluster->repellers) + texts_bytes(&cluster->texts) +
 	       map_bytes(&cluster->demands_by_value) + map_bytes(&cluster->bystanders_by_key);
 }
 
@@ -230,6 +280,7 @@ void host_follow(struct cluster *cluster, uint32_t node, const struct host_facts
 	for (size_t i = 0; i < DEMAND_COUNT; i++)
 		record->given[i] = facts ? facts->allocatable.of[i] : 0;
 	record->given[HOST_PODS] = facts ? facts->pods : 0;
+	host_terms_follow(cluster, node, facts);
 }
 
 /* --- reading */

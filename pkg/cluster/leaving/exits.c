@@ -10,6 +10,7 @@ uint32_t exit_add(struct cluster *cluster)
 	record->gang = record->gang_next = record->gang_prev = TABLE_NONE;
 	record->labels_version = LABELS_UNREAD;
 	record->budget = record->demand = TABLE_NONE;
+	record->terms = record->repels = record->repeller = TABLE_NONE;
 	return exit;
 }
 
@@ -17,7 +18,7 @@ void exit_remove(struct cluster *cluster, uint32_t pod)
 {
 	gang_leave(cluster, pod);
 	budget_forget(cluster, exit_of(cluster, pod));
-	demand_unref(cluster, exit_of(cluster, pod)->demand);
+	demand_forget(cluster, exit_of(cluster, pod));
 	table_remove(&cluster->exits, pod_at(cluster, pod)->exit);
 }
 

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One writer and one reader for each sort of list: its length, then its elements. */
+#include "cluster/hosts/terms_io.h"
+
+#include "cluster/pack/pack_io.h"
+
+/* --- texts and labels */
+
+static void put_texts(struct buf *buf, const struct str *texts, size_t n)
+{
+	pack_put_int(buf, (int64_t)n);
+	for (size_t i = 0; i < n; i++)
+		pack_put_str(buf, texts[i]);
+}
+
+static const struct str *get_texts(struct pack_reader *reader, size_t *ret_n)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct str *texts = pack_get_memory(reader, n, sizeof(*texts));
+
+	for (size_t i = 0; i < n; i++) {
+		struct str text = pack_get_str(reader);
+
+		if (texts)
+			texts[i] = text;
+	}
+	*ret_n = n;
+	return texts;
+}
+
+static void put_labels(struct buf *buf, const struct label *labels, size_t n)
+{
+	pack_put_int(buf, (int64_t)n);
+	for (size_t i = 0; i < n; i++) {
+		pack_put_str(buf, labels[i].key);
+		pack_put_str(buf, labels[i].value);
+	}
+}
+
+static const struct label *get_labels(struct pack_reader *reader, size_t *ret_n)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct label *labels = pack_get_memory(reader, n, sizeof(*labels));
+
+	for (size_t i = 0; i < n; i++) {
+		struct label label = {.key = pack_get_str(reader)};
+
+		label.value = pack_get_str(reader);
+		if (labels)
+			labels[i] = label;
+	}
+	*ret_n = n;
+	return labels;
+}
+
+/* --- node affinity */
+
+static void put_requirements(struct buf *buf, const struct node_requirement *list, size_t n)
+{
+	pack_put_int(buf, (int64_t)n);
+	for (size_t i = 0; i < n; i++) {
+		pack_put_str(buf, list[i].key);
+		pack_put_int(buf, (int64_t)list[i].operator);
+		put_texts(buf, list[i].values, list[i].n_values);
+	}
+}
+
+static const struct node_requirement *get_requirements(struct pack_reader *reader, size_t *ret_n)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct node_requirement *list = pack_get_memory(reader, n, sizeof(*list));
+
+	for (size_t i = 0; i < n; i++) {
+		struct node_requirement one = {.key = pack_get_str(reader)};
+
+		one.operator=(enum node_operator) pack_get_int(reader);
+		one.values = get_texts(reader, &one.n_values);
+		if (list)
+			list[i] = one;
+	}
+	*ret_n = n;
+	return list;
+}
+
+static void put_node_terms(struct buf *buf, const struct node_term *terms, size_t n)
+{
+	pack_put_int(buf, (int64_t)n);
+	for (size_t i = 0; i < n; i++) {
+		put_requirements(buf, terms[i].labels, terms[i].n_labels);
+		put_requirements(buf, terms[i].names, terms[i].n_names);
+	}
+}
+
+static const struct node_term *get_node_terms(struct pack_reader *reader, size_t *ret_n)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct node_term *terms = pack_get_memory(reader, n, sizeof(*terms));
+
+	for (size_t i = 0; i < n; i++) {
+		struct node_term term = {0};
+
+		term.labels = get_requirements(reader, &term.n_labels);
+		term.names = get_requirements(reader, &term.n_names);
+		if (terms)
+			terms[i] = term;
+	}
+	*ret_n = n;
+	return terms;
+}
+
+/* --- taints */
+
+static void put_tolerations(struct buf *buf, const struct toleration *list, size_t n)
+{
+	pack_put_int(buf, (int64_t)n);
+	for (size_t i = 0; i < n; i++) {
+		pack_put_str(buf, list[i].key);
+		pack_put_str(buf, list[i].value);
+		pack_put_int(buf, list[i].exists);
+		pack_put_int(buf, (int64_t)list[i].effect);
+	}
+}
+
+static const struct toleration *get_tolerations(struct pack_reader *reader, size_t *ret_n)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct toleration *list = pack_get_memory(reader, n, sizeof(*list));
+
+	for (size_t i = 0; i < n; i++) {
+		struct toleration one = {.key = pack_get_str(reader)};
+
+		one.value = pack_get_str(reader);
+		one.exists = pack_get_int(reader) != 0;
+		one.effect = (enum taint_effect)pack_get_int(reader);
+		if (list)
+			list[i] = one;
+	}
+	*ret_n = n;
+	return list;
+}
+
+void taints_put(struct buf *buf, const struct taint *taints, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		pack_put_str(buf, taints[i].key);
+		pack_put_str(buf, taints[i].value);
+		pack_put_int(buf, (int64_t)taints[i].effect);
+	}
+}
+
+bool taints_get(struct str bytes, struct arena *arena, const struct taint **ret_taints,
+		size_t *ret_n)
+{
+	struct pack_reader reader = {.rest = bytes, .arena = arena};
+	struct taint *taints =
+		pack_get_memory(&reader, bytes.len / sizeof(int64_t) + 1, sizeof(*taints));
+	size_t n = 0;
+
+	if (!taints)
+		return false;
+	while (!str_empty(reader.rest)) {
+		taints[n].key = pack_get_str(&reader);
+		taints[n].value = pack_get_str(&reader);
+		taints[n++].effect = (enum taint_effect)pack_get_int(&reader);
+	}
+	*ret_taints = taints;
+	*ret_n = n;
+	return true;
+}
+
+/* --- pods */
+
+void terms_put(struct buf *buf, const struct kept_terms *kept)
+{
+	const struct pod_terms *terms = &kept->terms;
+
+	pack_put_int(buf, terms->beyond);
+	pack_put_int(buf, terms->chooses);
+	put_labels(buf, terms->selector, terms->n_selector);
+	put_node_terms(buf, terms->terms, terms->n_terms);
+	put_tolerations(buf, terms->tolerations, terms->n_tolerations);
+	pack_put_int(buf, kept->labels != NULL);
+	if (kept->labels)
+		put_labels(buf, kept->labels, kept->n_labels);
+}
+
+bool terms_get(struct str bytes, struct arena *arena, struct kept_terms *ret_kept)
+{
+	struct pack_reader reader = {.rest = bytes, .arena = arena};
+	struct kept_terms kept = {0};
+	struct pod_terms *terms = &kept.terms;
+
+	if (!str_empty(bytes)) {
+		terms->beyond = (unsigned int)pack_get_int(&reader);
+		terms->chooses = pack_get_int(&reader) != 0;
+		terms->selector = get_labels(&reader, &terms->n_selector);
+		terms->terms = get_node_terms(&reader, &terms->n_terms);
+		terms->tolerations = get_tolerations(&reader, &terms->n_tolerations);
+		if (pack_get_int(&reader) != 0)
+			kept.labels = get_labels(&reader, &kept.n_labels);
+	}
+	if (!reader.full)
+		*ret_kept = kept;
+	return !reader.full;
+}
+
+/* --- pods that keep others away */
+
+static void put_selector(struct buf *buf, const struct label_selector *selector)
+{
+	pack_put_int(buf, (int64_t)selector->n_requirements);
+	for (size_t i = 0; i < selector->n_requirements; i++) {
+		const struct label_requirement *one = &selector->requirements[i];
+
+		pack_put_str(buf, one->key);
+		pack_put_int(buf, (int64_t)one->operator);
+		put_texts(buf, one->values, one->n_values);
+	}
+}
+
+static void get_selector(struct pack_reader *reader, struct label_selector *selector)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct label_requirement *list = pack_get_memory(reader, n, sizeof(*list));
+
+	for (size_t i = 0; i < n; i++) {
+		struct label_requirement one = {.key = pack_get_str(reader)};
+
+		one.operator=(enum label_operator) pack_get_int(reader);
+		one.values = get_texts(reader, &one.n_values);
+		if (list)
+			list[i] = one;
+	}
+	*selector = (struct label_selector){list, n};
+}
+
+void repels_put(struct buf *buf, const struct kept_repels *kept)
+{
+	pack_put_str(buf, kept->namespace);
+	pack_put_int(buf, (int64_t)kept->n);
+	for (size_t i = 0; i < kept->n; i++) {
+		const struct pod_repel *repel = &kept->repels[i];
+
+		pack_put_str(buf, repel->topology_key);
+		pack_put_int(buf, repel->everywhere);
+		pack_put_int(buf, repel->anybody);
+		put_texts(buf, repel->namespaces, repel->n_namespaces);
+		put_selector(buf, &repel->selector);
+	}
+}
+
+bool repels_get(struct str bytes, struct arena *arena, struct kept_repels *ret_kept)
+{
+	struct pack_reader reader = {.rest = bytes, .arena = arena};
+	struct kept_repels kept = {.namespace = pack_get_str(&reader)};
+	struct pod_repel *repels;
+
+	kept.n = (size_t)pack_get_int(&reader);
+	repels = pack_get_memory(&reader, kept.n, sizeof(*repels));
+	for (size_t i = 0; repels && i < kept.n; i++) {
+		struct pod_repel *repel = &repels[i];
+
+		repel->topology_key = pack_get_str(&reader);
+		repel->everywhere = pack_get_int(&reader) != 0;
+		repel->anybody = pack_get_int(&reader) != 0;
+		repel->namespaces = get_texts(&reader, &repel->n_namespaces);
+		get_selector(&reader, &repel->selector);
+	}
+	kept.repels = repels;
+	if (!reader.full)
+		*ret_kept = kept;
+	return !reader.full;
+}
