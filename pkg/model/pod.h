@@ -126,8 +126,7 @@ struct pod_facts {
 	const struct device_ask *own; /* of the pod itself, beside its containers for as long as it
 					 lives: by its RuntimeClass or by annotation */
 	size_t n_own;
-	/* ResourceClaims that it names, in order; an empty name: one is to be made of a template.
-	 * Claims are charged by themselves (cluster/cluster.h). */
+	/* ResourceClaims that it names, in order; empty: one is to be made of a template. */
 	const struct str *claims;
 	size_t n_claims; /* at most LIMIT_CLAIMS_PER_POD */
 	struct pod_alignment alignment;
@@ -135,8 +134,8 @@ struct pod_facts {
 			 declares nothing */
 	struct pod_exit exit;
 	struct pod_crashes crashes;
-	const struct pod_terms *terms; /* NULL: it asks nothing of its node */
-	const struct pod_repel *repels;
+	const struct pod_terms *terms;  /* NULL: it asks nothing of its node */
+	const struct pod_repel *repels; /* its own required anti-affinity */
 	size_t n_repels;
 	struct demand demand; /* of one that cannot be read more than there ever is */
 	/* Ids of the devices that kubelet gave it, as it calls them, without "::<replica>"; none
@@ -144,8 +143,7 @@ struct pod_facts {
 	const struct str *device_ids;
 	size_t n_device_ids; /* at most LIMIT_LAYOUT_GPUS */
 	bool annotated;      /* some of what it asks for is in annotations, which may be edited */
-	/* What it asks for could not be read: it holds what it was seen to hold before, else @own
-	 * says that it is not known. */
+	/* What it asks for could not be read: what it was seen to hold counts, else @own. */
 	bool unreadable;
 };
 
