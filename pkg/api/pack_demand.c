@@ -42,15 +42,14 @@ static int64_t read_amount(int amount, struct str text)
 	return read ? MIN(MAX(value, 0), DEMAND_MOST) : DEMAND_MOST;
 }
 
-/* Those that @pairs name; a bit for each in what is given back. */
-static unsigned int read_amounts(const struct wire_list *pairs, struct demand *demand)
+/* Those that @pairs name and @named does not yet; a bit for each in what is given back. */
+static unsigned int read_amounts(const struct wire_list *pairs, unsigned int named,
+				 struct demand *demand)
 {
-	unsigned int named = 0;
-
 	wire_for_each(const struct wire_pair, pair, *pairs) {
 		int amount = amount_of(pair->key);
 
-		if (amount < 0)
+		if (amount < 0 || named >> amount & 1)
 			continue;
 		demand->of[amount] = read_amount(amount, pair->value);
 		named |= 1u << amount;
@@ -60,15 +59,9 @@ static unsigned int read_amounts(const struct wire_list *pairs, struct demand *d
 
 static struct demand demand_of(const struct wire_resources *resources)
 {
-	struct demand demand = {0}, limits = {0};
-	unsigned int named = read_amounts(&resources->requests, &demand);
+	struct demand demand = {0};
 
-	if (named == (1u << DEMAND_COUNT) - 1 || resources->limits.len == 0)
-		return demand;
-	read_amounts(&resources->limits, &limits);
-	for (unsigned int i = 0; i < DEMAND_COUNT; i++)
-		if (!(named >> i & 1))
-			demand.of[i] = limits.of[i];
+	read_amounts(&resources->limits, read_amounts(&resources->requests, 0, &demand), &demand);
 	return demand;
 }
 
@@ -103,8 +96,8 @@ struct demand pack_demand(const struct wire_pod_spec *spec)
 	struct demand demand = demand_of_containers(spec), overhead = {0};
 
 	/* Of the pod as a whole: what is said there counts, whatever its containers say. */
-	read_amounts(&spec->resources.requests, &demand);
-	read_amounts(&spec->overhead, &overhead);
+	read_amounts(&spec->resources.requests, 0, &demand);
+	read_amounts(&spec->overhead, 0, &overhead);
 	demand_add(&demand, &overhead);
 	return demand;
 }
@@ -114,7 +107,7 @@ struct host_facts pack_host(const struct wire_node *wire)
 	struct host_facts host = {.cordoned = wire->spec.unschedulable};
 	struct str pods;
 
-	read_amounts(&wire->status.allocatable, &host.allocatable);
+	read_amounts(&wire->status.allocatable, 0, &host.allocatable);
 	if (wire_map_get(&wire->status.allocatable, STR("pods"), &pods) &&
 	    !quantity_parse(pods, &host.pods))
 		host.pods = 0;
