@@ -93,6 +93,7 @@ void cluster_free(struct cluster *cluster)
 	mem_free(cluster->refusal_events);
 	layouts_clear(cluster);
 	gpu_nodes_clear(cluster);
+	series_clear(cluster);
 	prices_clear(cluster);
 	class_list_clear(cluster);
 	vectors_clear(&cluster->vectors);

@@ -300,6 +300,10 @@ void gpu_node_remove(struct cluster *cluster, uint32_t gpu_node);
 void gpu_nodes_clear(struct cluster *cluster);
 size_t gpu_nodes_bytes(const struct cluster *cluster);
 
+/* --- series.c */
+void series_clear(struct cluster *cluster);
+size_t series_bytes(const struct cluster *cluster);
+
 /* --- checks.c */
 
 /* Of a pod that goes, is another by now, or is elsewhere. */

@@ -16,6 +16,7 @@
 #include "cluster/uid.h"
 #include "model/cpus.h"
 #include "model/demand.h"
+#include "model/device_series.h"
 #include "quota/price.h"
 #include "quota/tenant.h"
 #include "slo/slo.h"
@@ -186,6 +187,13 @@ struct agent_record {
 };
 
 struct seen_pods; /* cluster/nodes/gpunodes_internal.h */
+
+struct series_figure; /* cluster/nodes/series_internal.h */
+
+struct series_list {
+	struct series_figure *figures; /* owned, by key */
+	size_t n;
+};
 
 /* A GpuNode, by the node's name. */
 struct gpu_node_record {
@@ -445,6 +453,8 @@ struct cluster {
 	struct texts texts; /* of cluster/hosts */
 	struct map jobs_by_owner;
 	struct table holds;
+	struct series_list series[DEVICE_SERIES_COUNT];
+	int64_t series_since_us;              /* monotonic: older figures do not count */
 	struct refusal_event *refusal_events; /* owned; NULL: none yet */
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
 	struct map gpu_nodes_by_name;

@@ -35,6 +35,7 @@
  *     timeoutSeconds: 5               # of one query, 1 to 60
  *     bearerTokenFile: /path          # read anew for each query; or username and passwordFile
  *     caFile: /path                   # PEM; left out, the system's
+ *     deviceSeries: [DCGM, HAMi, AMD] # exporters asked about devices; left out, none
  *   alertmanager:                     # left out, nobody is alerted; url is required in it
  *     url: http://alertmanager.monitoring:9093
  *     timeoutSeconds: 5               # of one post, 1 to 60
@@ -52,6 +53,7 @@ struct config_prometheus {
 	/* In the config's memory; NULL where not given, and url: there is none. */
 	const char *url, *bearer_token_file, *username, *password_file, *ca_file;
 	int64_t interval_us, timeout_us;
+	uint32_t exporters; /* that are asked about devices, a bit each of enum exporter */
 };
 
 struct controller_config {

@@ -4,6 +4,8 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "base/utf8.h"
+#include "model/device_series.h"
 
 static const struct field prometheus_fields[] = {
 	FIELD(struct wire_prometheus, url, "url", 0, FIELD_STRING),
@@ -13,6 +15,7 @@ static const struct field prometheus_fields[] = {
 	FIELD(struct wire_prometheus, username, "username", 0, FIELD_STRING),
 	FIELD(struct wire_prometheus, password_file, "passwordFile", 0, FIELD_STRING),
 	FIELD(struct wire_prometheus, ca_file, "caFile", 0, FIELD_STRING),
+	FIELD(struct wire_prometheus, device_series, "deviceSeries", 0, FIELD_STRINGS),
 };
 const struct schema wire_prometheus_schema =
 	SCHEMA("prometheus", struct wire_prometheus, prometheus_fields);
@@ -54,6 +57,28 @@ static int check(const struct wire_prometheus *wire, struct error *err)
 	return 0;
 }
 
+static int read_exporters(const struct wire_list *names, uint32_t *ret_exporters, struct error *err)
+{
+	uint32_t exporters = 0;
+
+	for (size_t i = 0; i < names->len; i++) {
+		struct str name = ((const struct str *)names->items)[i];
+		unsigned int e = 0;
+
+		while (e < EXPORTER_COUNT &&
+		       !str_equal(name, str_from(exporter_text((enum exporter)e))))
+			e++;
+		if (e == EXPORTER_COUNT)
+			return error_set(err, ERROR_INVALID,
+					 "prometheus.deviceSeries: \"%.*s\" is none of DCGM, HAMi, "
+					 "AMD",
+					 STR_ARGS(utf8_prefix(name, 32)));
+		exporters |= UINT32_C(1) << e;
+	}
+	*ret_exporters = exporters;
+	return 0;
+}
+
 int config_read_prometheus(const struct wire_prometheus *wire, struct arena *memory,
 			   struct config_prometheus *config, struct error *err)
 {
@@ -75,6 +100,8 @@ int config_read_prometheus(const struct wire_prometheus *wire, struct arena *mem
 		return -1;
 	if (wire_has(wire, TIMEOUT_INDEX) &&
 	    read_seconds("timeoutSeconds", wire->timeout, 60, &config->timeout_us, err) < 0)
+		return -1;
+	if (read_exporters(&wire->device_series, &config->exporters, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (keep(memory, texts[i].text, texts[i].to, err) < 0)

@@ -11,6 +11,7 @@ struct wire_prometheus {
 	struct str url;
 	int64_t interval, timeout;
 	struct str bearer_token_file, username, password_file, ca_file;
+	struct wire_list device_series; /* struct str */
 };
 
 extern const struct schema wire_prometheus_schema;

@@ -3,6 +3,7 @@
 #include "base/metrics.h"
 #include "base/table.h"
 #include "cluster/tenants/tenants.h"
+#include "controller/objectives/figures.h"
 #include "controller/pages.h"
 
 static double state_of(const struct cluster_objective *objective)
@@ -77,10 +78,31 @@ static void write_queries(const struct pages_view *view, struct buf *page)
 			     (double)stats->round_us / 1e6);
 }
 
+static void write_series(const struct pages_view *view, struct buf *page)
+{
+	static const char name[] = "gpuqos_device_series";
+
+	metrics_write_family(page, name, "gauge",
+			     "Cards, or pods, of which an exporter tells, by quantity.");
+	for (enum device_series i = figures_next(0, view->objectives.exporters);
+	     i != DEVICE_SERIES_COUNT; i = figures_next(i + 1, view->objectives.exporters)) {
+		struct device_series_kind kind = device_series_kind(i);
+		const struct metric_label labels[] = {
+			{"exporter", str_from(exporter_text(kind.exporter))},
+			{"quantity", str_from(figure_quantity_text(kind.quantity))},
+			{"of", str_from(figure_scope_text(kind.scope))},
+		};
+
+		metrics_write_sample(page, name, labels, ARRAY_SIZE(labels),
+				     (double)cluster_series_count(view->cluster, i));
+	}
+}
+
 void pages_write_objectives(const struct pages_view *view, struct buf *page)
 {
 	if (!view->leads)
 		return;
 	write_verdicts(view, page);
 	write_queries(view, page);
+	write_series(view, page);
 }

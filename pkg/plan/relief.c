@@ -83,6 +83,14 @@ static bool is_busy(const struct cluster_usage *usage)
 	       (pcie_is_own(usage) && usage->pcie >= RELIEF_BUSY_PCIE);
 }
 
+static void count_unmeasured(const struct cluster_usage *usage, struct relief_counts *counts)
+{
+	bool of_card = usage->shared && usage->source != USAGE_AGENT;
+
+	counts->of_cards += !is_measured(usage) && of_card;
+	counts->unmeasured += !is_measured(usage) && !of_card;
+}
+
 static bool is_to_blame(struct relief *relief, uint32_t pod, struct neighbour *ret_neighbour)
 {
 	const struct cluster *cluster = relief->plan->tools.cluster;
@@ -94,7 +102,7 @@ static bool is_to_blame(struct relief *relief, uint32_t pod, struct neighbour *r
 	relief->counts.apart += cards != 0 && neighbour.share == RELIEF_NOTHING;
 	if (neighbour.share == RELIEF_NOTHING)
 		return false;
-	relief->counts.unmeasured += !is_measured(&neighbour.usage);
+	count_unmeasured(&neighbour.usage, &relief->counts);
 	relief->counts.quiet += is_measured(&neighbour.usage) && !is_busy(&neighbour.usage);
 	return is_busy(&neighbour.usage);
 }
@@ -136,6 +144,7 @@ static void take(const struct relief *relief, const struct plan_group *group, ui
 		.to_blame = to_blame,
 		.sm_percent = neighbour->usage.sm_percent,
 		.pcie = pcie_is_own(&neighbour->usage) ? neighbour->usage.pcie : AMOUNT_UNKNOWN,
+		.source = neighbour->usage.source,
 		.n_victims = group->n,
 		.cost = group->cost,
 	};
@@ -198,6 +207,7 @@ void relief_describe(const struct cluster *cluster, const struct relief_found *f
 		buf_printf(buf, "uses %" PRId32 " %% of a card", found->sm_percent);
 	else
 		buf_printf(buf, "moves %" PRId64 " MB/s over PCIe", found->pcie / 1000000);
+	buf_printf(buf, ", by %s", usage_source_text(found->source));
 }
 
 void relief_describe_none(const struct relief_counts *counts, struct buf *buf)
@@ -209,6 +219,8 @@ void relief_describe_none(const struct relief_counts *counts, struct buf *buf)
 		{counts->apart, "share nothing with it"},
 		{counts->unplaced, "have cards that nothing tells"},
 		{counts->unmeasured, "share with it, and nothing tells what they do"},
+		{counts->of_cards, "share with it, and the figures are their cards', which others "
+				   "have, too"},
 		{counts->quiet, "share with it, and do little"},
 	};
 

@@ -2,6 +2,7 @@
 #ifndef GPUQOS_PLAN_RELIEF_H
 #define GPUQOS_PLAN_RELIEF_H
 
+#include "cluster/nodes/gpunodes.h"
 #include "plan/plan.h"
 
 /*
@@ -10,8 +11,8 @@
  *
  * A pod is to blame where it shares a card, a PCIe switch, an NVLink domain or a NUMA node with the
  * one that suffers, as kubelet gave the cards out, and is measured to be busy there: by figures of
- * its own processes, never by those of a card that others use as well. What is not measured is not
- * to blame. Exemptions are the plan's (plan/plan.h).
+ * its own processes, or of cards that it has for itself, never by those of a card that others use
+ * as well. What is not measured is not to blame. Exemptions are the plan's (plan/plan.h).
  *
  * One pod, or one gang, at a time: of those to blame the nearest, then the cheapest by the plan's
  * costs, then that of the least uid. So the set is minimal by being one; whether it was enough the
@@ -42,6 +43,7 @@ struct relief_counts {
 	uint32_t apart;          /* eligible, and they share nothing with it */
 	uint32_t unplaced;       /* nothing tells which cards they have */
 	uint32_t unmeasured;     /* they share, and nothing tells what they do */
+	uint32_t of_cards;       /* likewise, but what their cards do, which others have as well */
 	uint32_t quiet;          /* they share, and do little */
 	bool blind;              /* nothing tells which cards it has, or how its node's are wired */
 };
@@ -52,6 +54,7 @@ struct relief_found {
 	uint32_t to_blame;  /* of the victims the one that shares and is busiest */
 	int32_t sm_percent; /* its own; -1: not known */
 	int64_t pcie;       /* bytes per second, its own; AMOUNT_UNKNOWN */
+	enum usage_source source;
 	uint32_t victims[RECEIPT_VICTIMS];
 	size_t n_victims;
 	struct plan_cost cost;

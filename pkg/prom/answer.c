@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "codec/json_pull.h"
+#include "prom/device_series.h"
 #include "prom/preset.h"
 
 struct reading {
@@ -111,6 +112,8 @@ static int read_labels(struct reading *r, struct prom_sample *sample, struct err
 			sample->pod = value;
 		else if (str_equal(key, STR(PROM_PART)))
 			sample->part = value;
+		else if (str_equal(key, STR(PROM_CARD)))
+			sample->card = value;
 	}
 	return more;
 }

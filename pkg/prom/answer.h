@@ -16,6 +16,7 @@
 struct prom_sample {
 	struct str namespace, pod; /* empty where there is no such label */
 	struct str part;           /* label PROM_PART, likewise */
+	struct str card;           /* label PROM_CARD, likewise */
 	double value;              /* may be NaN or infinite */
 };
 

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "cluster/nodes/gpunodes_internal.h"
 #include "cluster/nodes/links.h"
+#include "cluster/nodes/series_internal.h"
 #include "topo/set.h"
 
 uint32_t gpu_node_find(const struct cluster *cluster, struct str name)
@@ -465,8 +466,19 @@ struct cluster_usage cluster_pod_usage(const struct cluster *cluster, uint32_t p
 		usage.shared |= use->shared;
 	}
 	if (usage.cards == 0)
-		return (struct cluster_usage){
-			.memory = AMOUNT_UNKNOWN, .pcie = AMOUNT_UNKNOWN, .sm_percent = -1};
+		return series_usage(cluster, record);
+	usage.source = USAGE_AGENT;
 	usage.sampled_us = sampled_us(cluster, node_at(cluster, record->node));
 	return usage;
+}
+
+const char *usage_source_text(enum usage_source source)
+{
+	static const char *const texts[] = {
+		[USAGE_UNTOLD] = "nobody",        [USAGE_AGENT] = "its node's agent",
+		[USAGE_DCGM] = "DCGM's exporter", [USAGE_HAMI] = "HAMi's monitor",
+		[USAGE_AMD] = "AMD's exporter",
+	};
+
+	return texts[source];
 }

@@ -20,8 +20,16 @@
 int cluster_apply_gpu_node(struct cluster *cluster, const struct gpu_node_facts *facts,
 			   int64_t now_us, struct error *err);
 
-/* What a pod's processes were measured to do, over the cards that they are on. */
+/* Who measured, in the order in which they count: the node's agent each process, HAMi each
+ * container; the others, and HAMi where it tells no containers, whole cards. */
+enum usage_source { USAGE_UNTOLD, USAGE_AGENT, USAGE_DCGM, USAGE_HAMI, USAGE_AMD };
+
+/*
+ * What a pod was measured to do, over the cards that it is on. What a whole card does counts as the
+ * pod's where the pod is known to have the card for itself; else it is `shared`, and unknown.
+ */
 struct cluster_usage {
+	enum usage_source source;
 	uint32_t cards;      /* 0: nothing is told of it, and the rest is unknown */
 	int64_t memory;      /* bytes; AMOUNT_UNKNOWN where it is for one of the cards */
 	int64_t pcie;        /* bytes per second in both directions; likewise */
@@ -33,5 +41,8 @@ struct cluster_usage {
 };
 
 struct cluster_usage cluster_pod_usage(const struct cluster *cluster, uint32_t pod);
+
+/* "DCGM's exporter"; borrowed, static. */
+const char *usage_source_text(enum usage_source source);
 
 #endif

@@ -11,9 +11,11 @@
 #include "base/table.h"
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
+#include "controller/objectives/figures.h"
 #include "controller/objectives/readings.h"
 #include "ctl/backoff.h"
 #include "prom/client.h"
+#include "prom/device_series.h"
 #include "prom/preset.h"
 
 #define BUSY_US (USEC_PER_SEC / 10) /* until it is asked again whether an old query is over */
@@ -30,7 +32,8 @@ struct objectives {
 	struct backoff backoff;
 	struct arena memory;        /* of: */
 	struct question *questions; /* of this round */
-	size_t n, next;             /* next: that is asked, or will be */
+	size_t n, next;             /* next: that is asked, or will be, */
+	enum device_series series;  /* after this one */
 	struct arena scratch;
 	struct buf query;
 	bool running;
@@ -214,23 +217,31 @@ static void went_down(struct objectives *objectives, const struct error *err)
 	objectives->stats.down = true;
 	objectives->stats.failed++;
 	fail(objectives, NULL, reason_of(err));
+	cluster_forget_series(objectives->options.cluster);
 	next_round_at(objectives,
 		      now_us + backoff_fail(&objectives->backoff, now_us, &objectives->random));
+}
+
+/* Now and then: what is refused once is refused in each round. */
+static bool is_to_be_told(struct objectives *objectives)
+{
+	int64_t now_us = loop_now(objectives->options.loop);
+
+	if (objectives->told_us != 0 && now_us - objectives->told_us < TELL_US)
+		return false;
+	objectives->told_us = now_us;
+	return true;
 }
 
 static void refused(struct objectives *objectives, const struct question *question, struct str why,
 		    enum objective_reason reason)
 {
-	int64_t now_us = loop_now(objectives->options.loop);
-
 	objectives->stats.failed++;
-	if (objectives->told_us == 0 || now_us - objectives->told_us >= TELL_US) {
-		objectives->told_us = now_us;
+	if (is_to_be_told(objectives))
 		log_warning(objectives->options.log,
 			    "a query has no usable answer: nothing is known of its objectives",
 			    LOG_CSTR("preset", objective_preset_text(question->preset)),
 			    LOG_STR("query", question->query), LOG_STR("error", why));
-	}
 	fail(objectives, question, reason);
 }
 
@@ -254,16 +265,12 @@ static void take(struct objectives *objectives, const struct question *question,
 
 static void ask(struct objectives *objectives);
 
-static void on_answer(void *context, const struct prom_answer *answer, const struct error *err)
+/* Whether Prometheus is there, after it answered or did not. */
+static bool is_up(struct objectives *objectives, const struct error *err)
 {
-	struct objectives *objectives = context;
-	const struct question *question = &objectives->questions[objectives->next];
-
-	if (!objectives->running)
-		return;
 	if (err && is_down(objectives, err)) {
 		went_down(objectives, err);
-		return;
+		return false;
 	}
 	if (!err)
 		objectives->late = 0;
@@ -272,6 +279,16 @@ static void on_answer(void *context, const struct prom_answer *answer, const str
 		reset_backoff(objectives);
 	}
 	objectives->stats.down = false;
+	return true;
+}
+
+static void on_answer(void *context, const struct prom_answer *answer, const struct error *err)
+{
+	struct objectives *objectives = context;
+	const struct question *question = &objectives->questions[objectives->next];
+
+	if (!objectives->running || !is_up(objectives, err))
+		return;
 	if (err)
 		refused(objectives, question, str_from(err->message), reason_of(err));
 	else
@@ -280,11 +297,78 @@ static void on_answer(void *context, const struct prom_answer *answer, const str
 	ask(objectives);
 }
 
-/* The next question that can be asked; the round is over where there is none. */
+/* --- figures of devices */
+
+static struct series_moment series_moment_of(const struct objectives *objectives)
+{
+	struct slo_moment moment = moment_of(objectives);
+
+	return (struct series_moment){moment.now_us, moment.real_us};
+}
+
+static void lost_series(struct objectives *objectives, struct str why)
+{
+	enum device_series series = objectives->series;
+	struct series_moment moment = series_moment_of(objectives);
+
+	objectives->stats.failed++;
+	cluster_take_series(objectives->options.cluster, series, NULL, 0, &moment);
+	if (is_to_be_told(objectives))
+		log_warning(
+			objectives->options.log,
+			"a query has no usable answer: nothing is known by these series",
+			LOG_CSTR("exporter", exporter_text(device_series_kind(series).exporter)),
+			LOG_CSTR("quantity",
+				 figure_quantity_text(device_series_kind(series).quantity)),
+			LOG_STR("error", why));
+}
+
+static void on_series(void *context, const struct prom_answer *answer, const struct error *err)
+{
+	struct objectives *objectives = context;
+	struct series_moment moment = series_moment_of(objectives);
+	struct error why;
+
+	if (!objectives->running || !is_up(objectives, err))
+		return;
+	if (err)
+		lost_series(objectives, str_from(err->message));
+	else if (figures_take(objectives->options.cluster, objectives->series, answer,
+			      &objectives->scratch, &moment, &why) < 0)
+		lost_series(objectives, str_from(why.message));
+	else
+		objectives->stats.answered++;
+	objectives->series++;
+	ask(objectives);
+}
+
+/* False: all were asked. */
+static bool ask_series(struct objectives *objectives)
+{
+	struct error err;
+
+	for (;; objectives->series++) {
+		objectives->series =
+			figures_next(objectives->series, objectives->options.config->exporters);
+		if (objectives->series == DEVICE_SERIES_COUNT)
+			return false;
+		buf_reset(&objectives->query);
+		prom_device_series_query(objectives->series, &objectives->query);
+		if (prom_query(objectives->prom, buf_str(&objectives->query), on_series, objectives,
+			       &err) == 0)
+			return true;
+		lost_series(objectives, str_from(err.message));
+	}
+}
+
+/* The next question that can be asked; the round is over where there is none. Figures come before
+ * verdicts: who looks for a pod to blame then has those of the same round. */
 static void ask(struct objectives *objectives)
 {
 	struct error err;
 
+	if (ask_series(objectives))
+		return;
 	for (; objectives->next < objectives->n; objectives->next++) {
 		const struct question *question = &objectives->questions[objectives->next];
 
@@ -323,6 +407,7 @@ static void begin_round(void *context)
 		return;
 	}
 	objectives->began_us = now_us;
+	objectives->series = 0;
 	gather(objectives);
 	ask(objectives);
 }
@@ -335,6 +420,7 @@ static void pass_time(void *context)
 
 	if (!objectives->running)
 		return;
+	cluster_pass_series(objectives->options.cluster, moment.now_us);
 	if (cluster_pass_readings(objectives->options.cluster, &moment))
 		objectives->options.touched(objectives->options.context);
 	loop_timer_set(&objectives->silence, moment.now_us + moment.interval_us);
@@ -408,11 +494,15 @@ void objectives_stop(struct objectives *objectives)
 	if (!objectives)
 		return;
 	objectives->running = false;
+	cluster_forget_series(objectives->options.cluster);
 	loop_timer_clear(&objectives->timer);
 	loop_timer_clear(&objectives->silence);
 }
 
 struct objectives_stats objectives_stats(const struct objectives *objectives)
 {
-	return objectives->stats;
+	struct objectives_stats stats = objectives->stats;
+
+	stats.exporters = objectives->options.config->exporters;
+	return stats;
 }

@@ -13,6 +13,9 @@
  * it, and one for each query, however many tenants there are; one at a time. What comes of the
  * answers is in the cluster (cluster/tenants/objectives.h), and verdicts change there alone.
  *
+ * Before them all series of devices that the configuration names are asked for, once each. What is
+ * told of devices is in the cluster, too (cluster/nodes/series.h).
+ *
  * Where Prometheus does not answer, all objectives are Unknown at once, and it is asked again ever
  * less often, up to OBJECTIVES_BACKOFF_US. A question that it refuses, or answers with a warning,
  * which may mean that something is missing, concerns its own objectives only. While a round is
@@ -46,6 +49,7 @@ struct objectives_stats {
 	uint64_t answered, failed; /* questions */
 	int64_t round_us;          /* that the last round took; 0: none yet */
 	bool down;                 /* Prometheus did not answer the last question */
+	uint32_t exporters;        /* that are asked about devices, a bit each of enum exporter */
 };
 
 struct objectives_stats objectives_stats(const struct objectives *objectives);

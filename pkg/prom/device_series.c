@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PromQL for exporters' series, from a table; its answers are sorted, and the parts of each figure
+ * then lie together.
+ */
+#include "prom/device_series.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/macros.h"
+#include "prom/preset.h"
+
+#define HOST "gpuqos_host"
+
+/* Of those that are there the first counts. */
+struct names {
+	const char *first, *second;  /* selectors; second: NULL for none */
+	const char *scale, *scale_2; /* what makes our unit of each */
+	const char *plus;            /* is added to the first; NULL: nothing */
+};
+
+#define WHOLE_GPU "{GPU_I_ID=\"\"}"
+
+static const struct names table[DEVICE_SERIES_COUNT] = {
+	[SERIES_DCGM_MEMORY] = {"DCGM_FI_DEV_FB_USED" WHOLE_GPU, NULL, " * 1048576", "", NULL},
+	[SERIES_DCGM_SM] = {"DCGM_FI_PROF_GR_ENGINE_ACTIVE" WHOLE_GPU,
+			    "DCGM_FI_DEV_GPU_UTIL" WHOLE_GPU, " * 100", "", NULL},
+	[SERIES_DCGM_PCIE] = {"DCGM_FI_PROF_PCIE_TX_BYTES" WHOLE_GPU, NULL, "", "",
+			      "DCGM_FI_PROF_PCIE_RX_BYTES" WHOLE_GPU},
+	[SERIES_HAMI_OWN_MEMORY] = {"hami_vgpu_memory_used_bytes",
+				    "vGPU_device_memory_usage_in_bytes", "", "", NULL},
+	[SERIES_HAMI_OWN_SM] = {"hami_container_device_utilization_ratio",
+				"Device_utilization_desc_of_container", "", "", NULL},
+	[SERIES_HAMI_MEMORY] = {"hami_host_gpu_memory_used_bytes", "HostGPUMemoryUsage", "", "",
+				NULL},
+	[SERIES_HAMI_SM] = {"hami_host_gpu_utilization_ratio", "HostCoreUtilization", "", "", NULL},
+	[SERIES_AMD_MEMORY] = {"gpu_used_vram", NULL, " * 1e6", "", NULL},
+	[SERIES_AMD_SM] = {"gpu_gfx_activity", NULL, "", "", NULL},
+};
+
+/* --- questions: labels */
+
+struct relabel {
+	const char *to, *from; /* a later row counts before an earlier one */
+};
+
+static const struct relabel card_labels[] = {
+	{HOST, "instance"},        {HOST, "hostname"},         {HOST, "Hostname"},
+	{PROM_CARD, "uuid"},       {PROM_CARD, "UUID"},        {PROM_CARD, "gpu_uuid"},
+	{PROM_CARD, "deviceuuid"}, {PROM_CARD, "device_uuid"},
+};
+
+static const struct relabel pod_labels[] = {
+	{"namespace", "exported_namespace"},
+	{"namespace", "podnamespace"},
+	{"pod", "exported_pod"},
+	{"pod", "podname"},
+};
+
+/* What tells the devices of one pod apart, by all names. */
+#define DEVICE                                                                               \
+	"namespace, pod, container, exported_container, ctrname, vdevice_index, vdeviceid, " \
+	"device_uuid, deviceuuid, gpu_uuid, serial_number, gpu_id, gpu_partition_id"
+
+/* @inner "timestamp(" or "", which has to stand right around a selector. */
+static void add_labelled(struct buf *query, bool of_card, const char *selector, const char *inner)
+{
+	const struct relabel *rows = of_card ? card_labels : pod_labels;
+	size_t n = of_card ? ARRAY_SIZE(card_labels) : ARRAY_SIZE(pod_labels);
+
+	for (size_t i = 0; i < n; i++)
+		buf_add_cstr(query, "label_replace(");
+	buf_printf(query, "%s%s%s", inner, selector, inner[0] == '\0' ? "" : ")");
+	for (size_t i = 0; i < n; i++)
+		buf_printf(query, ", \"%s\", \"$1\", \"%s\", \"(.+)\")", rows[i].to, rows[i].from);
+}
+
+static void end_part(struct buf *query, const char *part)
+{
+	buf_printf(query, ", \"" PROM_PART "\", \"%s\", \"\", \"\")", part);
+}
+
+/* --- questions: cards */
+
+static void add_min_of_card(struct buf *query, const char *selector, const char *inner)
+{
+	buf_add_cstr(query, "min by (" PROM_CARD ") (");
+	add_labelled(query, true, selector, inner);
+	buf_add_char(query, ')');
+}
+
+/* Of cards that one host tells of. */
+static void add_card(struct buf *query, const char *selector, const char *scale, const char *inner)
+{
+	buf_add_char(query, '(');
+	add_min_of_card(query, selector, inner);
+	buf_printf(query, "%s and (count by (" PROM_CARD ") (group by (" PROM_CARD ", " HOST ") (",
+		   scale);
+	add_labelled(query, true, selector, "");
+	buf_add_cstr(query, ")) == 1))");
+}
+
+static void add_card_value(struct buf *query, const struct names *names)
+{
+	add_card(query, names->first, names->scale, "");
+	if (names->plus) {
+		buf_add_cstr(query, " + ");
+		add_card(query, names->plus, names->scale, "");
+	}
+	if (names->second) {
+		buf_add_cstr(query, " or ");
+		add_card(query, names->second, names->scale_2, "");
+	}
+}
+
+static void add_card_at(struct buf *query, const struct names *names)
+{
+	add_card(query, names->first, "", "timestamp(");
+	if (names->second) {
+		buf_add_cstr(query, " or ");
+		add_card(query, names->second, "", "timestamp(");
+	}
+}
+
+/* --- questions: pods */
+
+/* However often a series was scraped, it counts once. */
+static void add_devices(struct buf *query, const char *by, const char *selector)
+{
+	buf_printf(query, "%s by (namespace, pod) (min by (" DEVICE ") (", by);
+	add_labelled(query, false, selector, "");
+	buf_add_cstr(query, "))");
+}
+
+static void add_pod_value(struct buf *query, const struct names *names)
+{
+	add_devices(query, "sum", names->first);
+	buf_add_cstr(query, names->scale);
+	if (names->second) {
+		buf_add_cstr(query, " or ");
+		add_devices(query, "sum", names->second);
+		buf_add_cstr(query, names->scale_2);
+	}
+}
+
+static void add_pod_count(struct buf *query, const struct names *names)
+{
+	add_devices(query, "count", names->first);
+	if (names->second) {
+		buf_add_cstr(query, " or ");
+		add_devices(query, "count", names->second);
+	}
+}
+
+static void add_pod_at(struct buf *query, const struct names *names)
+{
+	const char *selectors[] = {names->first, names->second};
+
+	for (size_t i = 0; i < ARRAY_SIZE(selectors) && selectors[i]; i++) {
+		buf_add_cstr(query,
+			     i > 0 ? " or min by (namespace, pod) (" : "min by (namespace, pod) (");
+		add_labelled(query, false, selectors[i], "timestamp(");
+		buf_add_char(query, ')');
+	}
+}
+
+void prom_device_series_query(enum device_series series, struct buf *query)
+{
+	const struct names *names = &table[series];
+	bool of_card = device_series_kind(series).scope == FIGURE_OF_CARD;
+
+	buf_add_cstr(query, "label_replace(");
+	(of_card ? add_card_value : add_pod_value)(query, names);
+	end_part(query, "value");
+	buf_add_cstr(query, " or label_replace(");
+	(of_card ? add_card_at : add_pod_at)(query, names);
+	end_part(query, "at");
+	if (of_card)
+		return;
+	buf_add_cstr(query, " or label_replace(");
+	add_pod_count(query, names);
+	end_part(query, "count");
+}
+
+/* --- answers */
+
+#define AHEAD_S 5.0 /* a sample may be newer than the evaluation by as much */
+
+/* The parts of one figure. */
+struct parts {
+	double value, at_s, count;
+	bool twice; /* one of them is there twice */
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct prom_sample *left = a, *right = b;
+	int by = str_compare(left->card, right->card);
+
+	if (by == 0)
+		by = str_compare(left->namespace, right->namespace);
+	return by != 0 ? by : str_compare(left->pod, right->pod);
+}
+
+static void add_part(struct parts *parts, const struct prom_sample *sample)
+{
+	double *to = NULL;
+
+	if (str_equal(sample->part, STR("value")))
+		to = &parts->value;
+	else if (str_equal(sample->part, STR("at")))
+		to = &parts->at_s;
+	else if (str_equal(sample->part, STR("count")))
+		to = &parts->count;
+	if (!to)
+		return;
+	parts->twice |= !isnan(*to);
+	*to = sample->value;
+}
+
+/* More than any card has, and so an error: 16 TiB, 100 %, 1 TB/s. */
+static double most_of(enum figure_quantity quantity)
+{
+	static const double most[] = {
+		[FIGURE_MEMORY] = 17592186044416.0, [FIGURE_SM] = 100.5, [FIGURE_PCIE] = 1e12};
+
+	return most[quantity];
+}
+
+static bool is_between(double value, double least, double most)
+{
+	return value >= least && value <= most; /* NaN is not */
+}
+
+static bool read_figure(const struct device_series_kind *kind, const struct parts *parts,
+			int64_t answered_us, struct device_figure *figure)
+{
+	double cards = kind->scope == FIGURE_OF_CARD ? 1 : parts->count;
+	double age_s = (double)answered_us / 1e6 - parts->at_s;
+
+	if (parts->twice || !is_between(cards, 1, LIMIT_LAYOUT_GPUS) ||
+	    !is_between(parts->value, 0, most_of(kind->quantity) * cards) ||
+	    !is_between(age_s, -AHEAD_S, (double)FIGURE_STALE_US / 1e6))
+		return false;
+	figure->cards = (uint32_t)cards;
+	figure->value = (int64_t)llround(parts->value);
+	if (kind->quantity == FIGURE_SM)
+		figure->value = MIN(figure->value, (int64_t)figure->cards * 100);
+	figure->age_us = MAX((int64_t)llround(age_s * 1e6), (int64_t)0);
+	return true;
+}
+
+/* Whether the labels say whose it is. */
+static bool is_named(const struct device_series_kind *kind, const struct prom_sample *sample)
+{
+	if (kind->scope == FIGURE_OF_CARD)
+		return !str_empty(sample->card);
+	return str_empty(sample->card) && !str_empty(sample->namespace) && !str_empty(sample->pod);
+}
+
+static size_t read_sorted(const struct device_series_kind *kind, const struct prom_sample *samples,
+			  const struct prom_answer *answer, struct device_figure *figures)
+{
+	size_t n = 0;
+
+	for (size_t i = 0, next; i < answer->n_samples; i = next) {
+		struct device_figure figure = {.card = samples[i].card};
+		struct parts parts = {NAN, NAN, NAN, false};
+
+		for (next = i;
+		     next < answer->n_samples && compare(&samples[next], &samples[i]) == 0; next++)
+			add_part(&parts, &samples[next]);
+		if (kind->scope != FIGURE_OF_CARD) {
+			figure.namespace = samples[i].namespace;
+			figure.pod = samples[i].pod;
+		}
+		if (is_named(kind, &samples[i]) &&
+		    read_figure(kind, &parts, answer->at_us, &figure))
+			figures[n++] = figure;
+	}
+	return n;
+}
+
+int prom_device_series_read(enum device_series series, const struct prom_answer *answer,
+			    struct arena *arena, struct device_figure **ret_figures, size_t *ret_n,
+			    struct error *err)
+{
+	struct device_series_kind kind = device_series_kind(series);
+	size_t n = MAX(answer->n_samples, 1);
+	struct prom_sample *samples = arena_alloc(arena, n * sizeof(*samples));
+	struct device_figure *figures = arena_alloc(arena, n * sizeof(*figures));
+
+	if (!samples || !figures)
+		return error_set(err, ERROR_LIMIT, "more series than there is memory for");
+	for (size_t i = 0; i < answer->n_samples; i++)
+		samples[i] = answer->samples[i];
+	qsort(samples, answer->n_samples, sizeof(*samples), compare);
+	*ret_n = read_sorted(&kind, samples, answer, figures);
+	*ret_figures = figures;
+	return 0;
+}
