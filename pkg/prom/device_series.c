@@ -46,10 +46,15 @@ struct relabel {
 	const char *to, *from; /* a later row counts before an earlier one */
 };
 
-static const struct relabel card_labels[] = {
-	{HOST, "instance"},        {HOST, "hostname"},         {HOST, "Hostname"},
-	{PROM_CARD, "uuid"},       {PROM_CARD, "UUID"},        {PROM_CARD, "gpu_uuid"},
-	{PROM_CARD, "deviceuuid"}, {PROM_CARD, "device_uuid"},
+static const struct relabel dcgm_labels[] = {
+	{HOST, "instance"},  {HOST, "hostname"},  {HOST, "Hostname"},
+	{PROM_CARD, "uuid"}, {PROM_CARD, "UUID"},
+};
+
+static const struct relabel hami_labels[] = {
+	{HOST, "instance"},
+	{PROM_CARD, "deviceuuid"},
+	{PROM_CARD, "device_uuid"},
 };
 
 static const struct relabel pod_labels[] = {
@@ -59,129 +64,178 @@ static const struct relabel pod_labels[] = {
 	{"pod", "podname"},
 };
 
+/* What a question is written with. */
+struct ask {
+	struct buf *query;
+	const struct names *names;
+	const struct relabel *labels;
+	size_t n_labels;
+};
+
+static struct ask ask_for(enum device_series series, struct buf *query)
+{
+	struct device_series_kind kind = device_series_kind(series);
+	struct ask ask = {query, &table[series], pod_labels, ARRAY_SIZE(pod_labels)};
+
+	if (kind.scope != FIGURE_OF_CARD)
+		return ask;
+	ask.labels = kind.exporter == EXPORTER_DCGM ? dcgm_labels : hami_labels;
+	ask.n_labels =
+		kind.exporter == EXPORTER_DCGM ? ARRAY_SIZE(dcgm_labels) : ARRAY_SIZE(hami_labels);
+	return ask;
+}
+
 /* What tells the devices of one pod apart, by all names. */
 #define DEVICE                                                                               \
 	"namespace, pod, container, exported_container, ctrname, vdevice_index, vdeviceid, " \
 	"device_uuid, deviceuuid, gpu_uuid, serial_number, gpu_id, gpu_partition_id"
 
-/* @inner "timestamp(" or "", which has to stand right around a selector. */
-static void add_labelled(struct buf *query, bool of_card, const char *selector, const char *inner)
-{
-	const struct relabel *rows = of_card ? card_labels : pod_labels;
-	size_t n = of_card ? ARRAY_SIZE(card_labels) : ARRAY_SIZE(pod_labels);
+#define TIME "timestamp(" /* stands right around a selector, else it tells another time */
 
-	for (size_t i = 0; i < n; i++)
-		buf_add_cstr(query, "label_replace(");
-	buf_printf(query, "%s%s%s", inner, selector, inner[0] == '\0' ? "" : ")");
-	for (size_t i = 0; i < n; i++)
-		buf_printf(query, ", \"%s\", \"$1\", \"%s\", \"(.+)\")", rows[i].to, rows[i].from);
+/* @inner: TIME or "". */
+static void add_labelled(const struct ask *ask, const char *selector, const char *inner)
+{
+	for (size_t i = 0; i < ask->n_labels; i++)
+		buf_add_cstr(ask->query, "label_replace(");
+	buf_printf(ask->query, "%s%s%s", inner, selector, inner[0] == '\0' ? "" : ")");
+	for (size_t i = 0; i < ask->n_labels; i++)
+		buf_printf(ask->query, ", \"%s\", \"$1\", \"%s\", \"(.+)\")", ask->labels[i].to,
+			   ask->labels[i].from);
 }
 
-static void end_part(struct buf *query, const char *part)
+static void begin_part(const struct ask *ask)
 {
-	buf_printf(query, ", \"" PROM_PART "\", \"%s\", \"\", \"\")", part);
+	buf_add_cstr(ask->query, "label_replace(");
+}
+
+static void end_part(const struct ask *ask, const char *part)
+{
+	buf_printf(ask->query, ", \"" PROM_PART "\", \"%s\", \"\", \"\")", part);
+}
+
+static void add_or(const struct ask *ask)
+{
+	buf_add_cstr(ask->query, " or ");
 }
 
 /* --- questions: cards */
 
-static void add_min_of_card(struct buf *query, const char *selector, const char *inner)
-{
-	buf_add_cstr(query, "min by (" PROM_CARD ") (");
-	add_labelled(query, true, selector, inner);
-	buf_add_char(query, ')');
-}
-
 /* Of cards that one host tells of. */
-static void add_card(struct buf *query, const char *selector, const char *scale, const char *inner)
+static void add_card(const struct ask *ask, const char *selector, const char *scale,
+		     const char *inner)
 {
-	buf_add_char(query, '(');
-	add_min_of_card(query, selector, inner);
-	buf_printf(query, "%s and (count by (" PROM_CARD ") (group by (" PROM_CARD ", " HOST ") (",
+	buf_add_cstr(ask->query, "(min by (" PROM_CARD ") (");
+	add_labelled(ask, selector, inner);
+	buf_printf(ask->query,
+		   ")%s and (count by (" PROM_CARD ") (group by (" PROM_CARD ", " HOST ") (",
 		   scale);
-	add_labelled(query, true, selector, "");
-	buf_add_cstr(query, ")) == 1))");
+	add_labelled(ask, selector, "");
+	buf_add_cstr(ask->query, ")) == 1))");
 }
 
-static void add_card_value(struct buf *query, const struct names *names)
+static void add_card_value(const struct ask *ask)
 {
-	add_card(query, names->first, names->scale, "");
+	const struct names *names = ask->names;
+
+	add_card(ask, names->first, names->scale, "");
 	if (names->plus) {
-		buf_add_cstr(query, " + ");
-		add_card(query, names->plus, names->scale, "");
+		buf_add_cstr(ask->query, " + ");
+		add_card(ask, names->plus, names->scale, "");
 	}
 	if (names->second) {
-		buf_add_cstr(query, " or ");
-		add_card(query, names->second, names->scale_2, "");
+		add_or(ask);
+		add_card(ask, names->second, names->scale_2, "");
 	}
 }
 
-static void add_card_at(struct buf *query, const struct names *names)
+static void add_card_at(const struct ask *ask)
 {
-	add_card(query, names->first, "", "timestamp(");
-	if (names->second) {
-		buf_add_cstr(query, " or ");
-		add_card(query, names->second, "", "timestamp(");
+	add_card(ask, ask->names->first, "", TIME);
+	if (ask->names->second) {
+		add_or(ask);
+		add_card(ask, ask->names->second, "", TIME);
 	}
+}
+
+static void add_of_card(const struct ask *ask)
+{
+	begin_part(ask);
+	add_card_value(ask);
+	end_part(ask, "value");
+	add_or(ask);
+	begin_part(ask);
+	add_card_at(ask);
+	end_part(ask, "at");
 }
 
 /* --- questions: pods */
 
 /* However often a series was scraped, it counts once. */
-static void add_devices(struct buf *query, const char *by, const char *selector)
+static void add_devices(const struct ask *ask, const char *by, const char *selector)
 {
-	buf_printf(query, "%s by (namespace, pod) (min by (" DEVICE ") (", by);
-	add_labelled(query, false, selector, "");
-	buf_add_cstr(query, "))");
+	buf_printf(ask->query, "%s by (namespace, pod) (min by (" DEVICE ") (", by);
+	add_labelled(ask, selector, "");
+	buf_add_cstr(ask->query, "))");
 }
 
-static void add_pod_value(struct buf *query, const struct names *names)
+static void add_pod_value(const struct ask *ask)
 {
-	add_devices(query, "sum", names->first);
-	buf_add_cstr(query, names->scale);
+	const struct names *names = ask->names;
+
+	add_devices(ask, "sum", names->first);
+	buf_add_cstr(ask->query, names->scale);
 	if (names->second) {
-		buf_add_cstr(query, " or ");
-		add_devices(query, "sum", names->second);
-		buf_add_cstr(query, names->scale_2);
+		add_or(ask);
+		add_devices(ask, "sum", names->second);
+		buf_add_cstr(ask->query, names->scale_2);
 	}
 }
 
-static void add_pod_count(struct buf *query, const struct names *names)
+static void add_pod_count(const struct ask *ask)
 {
-	add_devices(query, "count", names->first);
-	if (names->second) {
-		buf_add_cstr(query, " or ");
-		add_devices(query, "count", names->second);
+	add_devices(ask, "count", ask->names->first);
+	if (ask->names->second) {
+		add_or(ask);
+		add_devices(ask, "count", ask->names->second);
 	}
 }
 
-static void add_pod_at(struct buf *query, const struct names *names)
+static void add_pod_at(const struct ask *ask)
 {
-	const char *selectors[] = {names->first, names->second};
+	const char *selectors[] = {ask->names->first, ask->names->second};
 
 	for (size_t i = 0; i < ARRAY_SIZE(selectors) && selectors[i]; i++) {
-		buf_add_cstr(query,
-			     i > 0 ? " or min by (namespace, pod) (" : "min by (namespace, pod) (");
-		add_labelled(query, false, selectors[i], "timestamp(");
-		buf_add_char(query, ')');
+		if (i > 0)
+			add_or(ask);
+		buf_add_cstr(ask->query, "min by (namespace, pod) (");
+		add_labelled(ask, selectors[i], TIME);
+		buf_add_char(ask->query, ')');
 	}
+}
+
+static void add_of_pod(const struct ask *ask)
+{
+	begin_part(ask);
+	add_pod_value(ask);
+	end_part(ask, "value");
+	add_or(ask);
+	begin_part(ask);
+	add_pod_at(ask);
+	end_part(ask, "at");
+	add_or(ask);
+	begin_part(ask);
+	add_pod_count(ask);
+	end_part(ask, "count");
 }
 
 void prom_device_series_query(enum device_series series, struct buf *query)
 {
-	const struct names *names = &table[series];
-	bool of_card = device_series_kind(series).scope == FIGURE_OF_CARD;
+	struct ask ask = ask_for(series, query);
 
-	buf_add_cstr(query, "label_replace(");
-	(of_card ? add_card_value : add_pod_value)(query, names);
-	end_part(query, "value");
-	buf_add_cstr(query, " or label_replace(");
-	(of_card ? add_card_at : add_pod_at)(query, names);
-	end_part(query, "at");
-	if (of_card)
-		return;
-	buf_add_cstr(query, " or label_replace(");
-	add_pod_count(query, names);
-	end_part(query, "count");
+	if (device_series_kind(series).scope == FIGURE_OF_CARD)
+		add_of_card(&ask);
+	else
+		add_of_pod(&ask);
 }
 
 /* --- answers */

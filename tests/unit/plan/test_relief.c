@@ -224,7 +224,8 @@ static void who_shares_the_card_goes_before_who_shares_less(void **state)
 	assert_true(find(s));
 	assert_victim(s, "card", RELIEF_CARD);
 	assert_string_equal(s->said,
-			    "train/card shares a card with it on n and uses 30 % of a card");
+			    "train/card shares a card with it on n and uses 30 % of a card, by its "
+			    "node's agent");
 }
 
 static void then_who_shares_the_switch_then_the_numa_node(void **state)
