@@ -2,6 +2,7 @@
 #ifndef GPUQOS_MODEL_DEVICE_SERIES_H
 #define GPUQOS_MODEL_DEVICE_SERIES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/macros.h"
@@ -68,6 +69,11 @@ struct device_figure {
 	uint32_t cards;            /* that it is the sum over */
 	int64_t value;             /* 0 and above, in the unit of its quantity */
 	int64_t age_us;            /* of its sample, by Prometheus's clock */
+};
+
+struct device_figures {
+	const struct device_figure *list;
+	size_t n;
 };
 
 /* Older samples tell nothing; nor do those of a pod that has its cards for less than the lag:

@@ -338,7 +338,7 @@ static size_t read_sorted(const struct device_series_kind *kind, const struct pr
 }
 
 int prom_device_series_read(enum device_series series, const struct prom_answer *answer,
-			    struct arena *arena, struct device_figure **ret_figures, size_t *ret_n,
+			    struct arena *arena, struct device_figures *ret_figures,
 			    struct error *err)
 {
 	struct device_series_kind kind = device_series_kind(series);
@@ -351,7 +351,7 @@ int prom_device_series_read(enum device_series series, const struct prom_answer 
 	for (size_t i = 0; i < answer->n_samples; i++)
 		samples[i] = answer->samples[i];
 	qsort(samples, answer->n_samples, sizeof(*samples), compare);
-	*ret_n = read_sorted(&kind, samples, answer, figures);
-	*ret_figures = figures;
+	ret_figures->n = read_sorted(&kind, samples, answer, figures);
+	ret_figures->list = figures;
 	return 0;
 }

@@ -36,7 +36,7 @@ void prom_device_series_query(enum device_series series, struct buf *query);
  * parts or with one twice. LIMIT: the arena is full.
  */
 int prom_device_series_read(enum device_series series, const struct prom_answer *answer,
-			    struct arena *arena, struct device_figure **ret_figures, size_t *ret_n,
+			    struct arena *arena, struct device_figures *ret_figures,
 			    struct error *err);
 
 #endif

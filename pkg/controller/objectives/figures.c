@@ -13,20 +13,18 @@ enum device_series figures_next(enum device_series from, uint32_t exporters)
 	return from;
 }
 
-int figures_take(struct cluster *cluster, enum device_series series,
-		 const struct prom_answer *answer, struct arena *arena,
-		 const struct series_moment *moment, struct error *err)
+int figures_take(const struct figures_taking *taking, enum device_series series,
+		 const struct prom_answer *answer, struct error *err)
 {
-	struct device_figure *figures = NULL;
-	size_t n = 0;
+	struct device_figures figures = {NULL, 0};
 	int done;
 
-	arena_reset(arena);
+	arena_reset(taking->arena);
 	if (str_empty(answer->warning))
-		done = prom_device_series_read(series, answer, arena, &figures, &n, err);
+		done = prom_device_series_read(series, answer, taking->arena, &figures, err);
 	else
 		done = error_set(err, ERROR_INVALID, "%.*s",
 				 STR_ARGS(utf8_prefix(answer->warning, 256)));
-	cluster_take_series(cluster, series, figures, done < 0 ? 0 : n, moment);
+	cluster_take_series(taking->cluster, series, figures.list, figures.n, &taking->moment);
 	return done;
 }

@@ -12,10 +12,16 @@
  * DEVICE_SERIES_COUNT: none. */
 enum device_series figures_next(enum device_series from, uint32_t exporters);
 
-/* The cluster has what @answer tells, and nothing else of the series. LIMIT: @arena, which is
- * scratch, is full, and INVALID for an answer of which part may be missing: then it has nothing. */
-int figures_take(struct cluster *cluster, enum device_series series,
-		 const struct prom_answer *answer, struct arena *arena,
-		 const struct series_moment *moment, struct error *err);
+/* What figures are taken with; borrowed. */
+struct figures_taking {
+	struct cluster *cluster;
+	struct arena *arena; /* scratch */
+	struct series_moment moment;
+};
+
+/* The cluster has what @answer tells, and nothing else of the series. LIMIT: the arena is full, and
+ * INVALID for an answer of which part may be missing: then it has nothing. */
+int figures_take(const struct figures_taking *taking, enum device_series series,
+		 const struct prom_answer *answer, struct error *err);
 
 #endif

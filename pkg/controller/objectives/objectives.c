@@ -326,15 +326,15 @@ static void lost_series(struct objectives *objectives, struct str why)
 static void on_series(void *context, const struct prom_answer *answer, const struct error *err)
 {
 	struct objectives *objectives = context;
-	struct series_moment moment = series_moment_of(objectives);
+	const struct figures_taking taking = {objectives->options.cluster, &objectives->scratch,
+					      series_moment_of(objectives)};
 	struct error why;
 
 	if (!objectives->running || !is_up(objectives, err))
 		return;
 	if (err)
 		lost_series(objectives, str_from(err->message));
-	else if (figures_take(objectives->options.cluster, objectives->series, answer,
-			      &objectives->scratch, &moment, &why) < 0)
+	else if (figures_take(&taking, objectives->series, answer, &why) < 0)
 		lost_series(objectives, str_from(why.message));
 	else
 		objectives->stats.answered++;

@@ -288,7 +288,8 @@ static void a_card_s_pcie_bytes_prove_nothing_about_one_pod(void **state)
 	s->uses[0].pcie_estimated = s->uses[1].pcie_estimated = false;
 	assert_true(find(s));
 	assert_string_equal(
-		s->said, "train/a shares a PCIe switch with it on n and moves 3200 MB/s over PCIe");
+		s->said, "train/a shares a PCIe switch with it on n and moves 3200 MB/s over PCIe, "
+			 "by its node's agent");
 }
 
 static void peers_and_those_just_begun_are_not_asked(void **state)

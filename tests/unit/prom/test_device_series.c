@@ -100,14 +100,14 @@ static void each_asks_by_all_names_that_it_has(void **state)
 #define NOW_S 1767225600
 
 static size_t read_samples(enum device_series series, const struct prom_sample *samples, size_t n,
-			   struct device_figure **ret_figures)
+			   const struct device_figure **ret_figures)
 {
 	const struct prom_answer answer = {samples, n, NOW_S * 1000000LL, STR_NONE};
-	size_t n_figures = 0;
+	struct device_figures figures;
 
-	assert_int_equal(
-		prom_device_series_read(series, &answer, &arena, ret_figures, &n_figures, NULL), 0);
-	return n_figures;
+	assert_int_equal(prom_device_series_read(series, &answer, &arena, &figures, NULL), 0);
+	*ret_figures = figures.list;
+	return figures.n;
 }
 
 static struct prom_sample of_card(const char *card, const char *part, double value)
@@ -131,7 +131,7 @@ static void parts_make_a_figure(void **state)
 		of_card("GPU-b", "at", NOW_S + 1),
 		of_card("GPU-a", "value", 91.6),
 	};
-	struct device_figure *figures;
+	const struct device_figure *figures;
 
 	(void)state;
 	assert_int_equal(read_samples(SERIES_DCGM_SM, samples, 4, &figures), 2);
@@ -150,7 +150,7 @@ static void a_pod_has_as_many_cards_as_are_counted(void **state)
 		of_pod("q", "value", 170), of_pod("q", "at", NOW_S), of_pod("q", "count", 1),
 		of_pod("r", "value", 17),  of_pod("r", "at", NOW_S),
 	};
-	struct device_figure *figures;
+	const struct device_figure *figures;
 
 	(void)state;
 	assert_int_equal(read_samples(SERIES_HAMI_OWN_SM, samples, ARRAY_SIZE(samples), &figures),
@@ -178,7 +178,7 @@ static void what_cannot_be_is_unknown(void **state)
 		{"of the future", SERIES_DCGM_SM, 50, NOW_S + 6},
 		{"of no time", SERIES_DCGM_SM, 50, NAN},
 	};
-	struct device_figure *figures;
+	const struct device_figure *figures;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -201,7 +201,7 @@ static void what_is_not_whole_is_unknown(void **state)
 		of_card("", "value", 1),       of_card("", "at", NOW_S),
 		of_card("GPU-d", "else", 1),
 	};
-	struct device_figure *figures;
+	const struct device_figure *figures;
 
 	(void)state;
 	assert_int_equal(read_samples(SERIES_DCGM_SM, samples, ARRAY_SIZE(samples), &figures), 0);
