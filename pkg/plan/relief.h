@@ -69,7 +69,8 @@ bool relief_find(const struct place_tools *tools, const struct plan_ask *ask,
 
 /* Borrowed, static. */
 const char *relief_share_text(enum relief_share share);
-/* Appends "train/job-1 shares a PCIe switch with it and uses 87 % of a card", a clause. */
+/* Appends "train/job-1 shares a PCIe switch with it and uses 87 % of a card, by its node's
+ * agent", a clause. */
 void relief_describe(const struct cluster *cluster, const struct relief_found *found,
 		     struct buf *buf);
 /* Appends why there is nobody: "0 of 4 candidates to blame: 2 share nothing with it, ...". */

@@ -155,7 +155,7 @@ def test_latency_rises_one_pod_is_evicted_and_latency_falls(demo):
     assert float(before) < 0.4 < float(during) and float(after) < 0.4
     assert re.search(r"^  because  objective first-token was 0\.[4-9]", step, re.MULTILINE)
     receipt = re.sub(r"\n {11}", " ", step)
-    assert "gpuqos-demo-train/job-0 shares a PCIe switch with it on night-0 and uses 90 % of a card." in receipt
+    assert "gpuqos-demo-train/job-0 shares a PCIe switch with it on night-0 and uses 90 % of a card, by its node's agent." in receipt
     assert re.findall(r"^  victim   (\S+), \d+ GPU-seconds lost$", step, re.MULTILINE) == ["gpuqos-demo-train/job-0"]
     assert "\n  outcome  Helped: " in step
     assert "ok: one pod was evicted, and the six notebooks go on" in step
