@@ -161,7 +161,7 @@ static bool choose(struct relief *relief, struct relief_found *ret_found)
 	enum relief_share nearest = RELIEF_NOTHING;
 
 	for (size_t i = 0; i < groups->n; i++) {
-		struct neighbour neighbour;
+		struct neighbour neighbour = {.share = RELIEF_NOTHING};
 		uint32_t worst = worst_of(relief, &groups->groups[i], &neighbour);
 
 		if (worst == TABLE_NONE || neighbour.share >= nearest)
@@ -195,6 +195,31 @@ bool relief_find(const struct place_tools *tools, const struct plan_ask *ask,
 }
 
 /* --- texts */
+
+const char *relief_why_spared(const struct cluster *cluster, const struct plan_ask *ask,
+			      uint32_t pod)
+{
+	const struct relief relief = {
+		.topo = cluster_room(cluster, cluster_pod_node(cluster, ask->pod)).topo,
+		.cards = cluster_pod_cards(cluster, ask->pod),
+	};
+	uint64_t cards = cluster_pod_cards(cluster, pod);
+	struct cluster_usage usage = cluster_pod_usage(cluster, pod);
+	struct cluster_victim victim;
+	enum plan_exemption exemption;
+
+	cluster_victim(cluster, pod, ask->now_us, ask->now_real_us, &victim);
+	exemption = plan_exempt(ask, pod, &victim);
+	if (exemption != PLAN_NONE)
+		return plan_exemption_text(exemption);
+	if (cards == 0)
+		return "nothing tells which cards it has";
+	if (share_of(&relief, cards) == RELIEF_NOTHING)
+		return "it shares nothing with it";
+	if (!is_measured(&usage))
+		return "nothing tells what it does";
+	return is_busy(&usage) ? "another is nearer, or costs less" : "it does little";
+}
 
 void relief_describe(const struct cluster *cluster, const struct relief_found *found,
 		     struct buf *buf)

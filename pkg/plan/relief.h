@@ -73,6 +73,9 @@ const char *relief_share_text(enum relief_share share);
  * agent", a clause. */
 void relief_describe(const struct cluster *cluster, const struct relief_found *found,
 		     struct buf *buf);
+/* Why a pod on the same node is not the one, a clause. Borrowed, static. */
+const char *relief_why_spared(const struct cluster *cluster, const struct plan_ask *ask,
+			      uint32_t pod);
 /* Appends why there is nobody: "0 of 4 candidates to blame: 2 share nothing with it, ...". */
 void relief_describe_none(const struct relief_counts *counts, struct buf *buf);
 

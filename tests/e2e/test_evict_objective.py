@@ -153,6 +153,8 @@ def test_who_is_to_blame_goes_and_latency_falls(placed, town_of, tell):
     assert (receipt["cause"], receipt["objective"], receipt["node"]) == ("Objective", "latency", town.node)
     assert receipt["objectiveValue"] == "0.18" and "a PCIe switch" in receipt["proof"] and "90 % of a card" in receipt["proof"]
     assert [v["name"] for v in receipt["victims"]] == [culprit]
+    assert {s["name"] for s in receipt["spared"]} == everybody - {culprit}
+    assert {s["reason"] for s in receipt["spared"]} == {"it does little", "it shares nothing with it"}
     receipt = town.wait_receipt("Helped")
     assert town.training_names() == everybody - {culprit} and len(town.receipts()) == 1
     assert town.wait_state("Met")["value"] == "0.1"

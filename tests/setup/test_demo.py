@@ -157,6 +157,8 @@ def test_latency_rises_one_pod_is_evicted_and_latency_falls(demo):
     receipt = re.sub(r"\n {11}", " ", step)
     assert "gpuqos-demo-train/job-0 shares a PCIe switch with it on night-0 and uses 90 % of a card, by its node's agent." in receipt
     assert re.findall(r"^  victim   (\S+), \d+ GPU-seconds lost$", step, re.MULTILINE) == ["gpuqos-demo-train/job-0"]
+    spared = re.findall(r"(?:spared  |\n {10}) gpuqos-demo-train/notebook-\d: (it shares nothing with it|it does little)$", step, re.MULTILINE)
+    assert len(spared) == 6 and spared.count("it shares nothing with it") == 4
     assert "\n  outcome  Helped: " in step
     assert "ok: one pod was evicted, and the six notebooks go on" in step
 

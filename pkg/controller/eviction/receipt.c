@@ -44,6 +44,40 @@ const struct receipt_pod *eviction_name_pods(struct eviction_turn *turn, const u
 	return list;
 }
 
+static bool is_victim(const struct eviction_choice *choice, uint32_t pod)
+{
+	for (size_t i = 0; i < choice->n_victims; i++)
+		if (choice->victims[i] == pod)
+			return true;
+	return false;
+}
+
+/* Who waits for it is no candidate, and not told of. */
+bool eviction_spare(struct eviction_turn *turn, const struct eviction_choice *choice,
+		    struct receipt *draft)
+{
+	const struct cluster *cluster = turn->reconciler->cluster;
+	struct receipt_pod *spared =
+		arena_alloc(&turn->reconciler->arena, RECEIPT_SPARED * sizeof(*spared));
+
+	if (!spared)
+		return false;
+	for (uint32_t pod = cluster_node_pod(cluster, choice->node); pod != TABLE_NONE;
+	     pod = cluster_node_pod_next(cluster, pod)) {
+		if (cluster_pod_finished(cluster, pod) || is_victim(choice, pod) ||
+		    pod == choice->ask->pod)
+			continue;
+		draft->n_spared_all++;
+		if (draft->n_spared == RECEIPT_SPARED)
+			continue;
+		if (!eviction_name_pod(turn, pod, &spared[draft->n_spared]))
+			return false;
+		spared[draft->n_spared++].note = str_from(choice->why(cluster, choice->ask, pod));
+	}
+	draft->spared = spared;
+	return true;
+}
+
 static struct str describe_limits(struct eviction_turn *turn)
 {
 	struct buf text;

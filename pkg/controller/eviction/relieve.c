@@ -73,8 +73,23 @@ static uint64_t freed(const struct cluster *cluster, const struct relief_found *
 	return cards;
 }
 
+static bool spare(struct eviction_turn *turn, const struct plan_ask *ask,
+		  const struct relief_found *found, struct receipt *draft)
+{
+	const struct eviction_choice choice = {
+		.node = found->node,
+		.victims = found->victims,
+		.n_victims = found->n_victims,
+		.ask = ask,
+		.why = relief_why_spared,
+	};
+
+	return eviction_spare(turn, &choice, draft);
+}
+
 static void issue(struct eviction_turn *turn, const struct cluster_objective *objective,
-		  const struct receipt_pod *self, const struct relief_found *found)
+		  const struct receipt_pod *self, const struct plan_ask *ask,
+		  const struct relief_found *found)
 {
 	const struct cluster *cluster = turn->reconciler->cluster;
 	struct receipt draft = {
@@ -89,7 +104,7 @@ static void issue(struct eviction_turn *turn, const struct cluster_objective *ob
 		.n_victims = found->n_victims,
 	};
 
-	if (draft.victims)
+	if (draft.victims && spare(turn, ask, found, &draft))
 		eviction_issue(turn, &draft, TABLE_NONE);
 }
 
@@ -120,7 +135,7 @@ static void look_for_one(struct eviction_turn *turn, const struct cluster_object
 	if (!make_ask(turn, objective->pod, most, &ask))
 		return;
 	if (relief_find(&tools, &ask, &found, &counts)) {
-		issue(turn, objective, self, &found);
+		issue(turn, objective, self, &ask, &found);
 		return;
 	}
 	buf_init(&why, LIMIT_EVENT_NOTE);

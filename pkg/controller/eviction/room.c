@@ -165,48 +165,30 @@ static void give_up_plan(struct eviction_turn *turn, const struct receipt_pod *s
 
 /* --- the receipt */
 
-static bool is_victim(const struct plan_found *found, uint32_t pod)
-{
-	for (size_t i = 0; i < found->n_victims; i++)
-		if (found->victims[i] == pod)
-			return true;
-	return false;
-}
-
-static struct str why_spared(const struct eviction_turn *turn, uint32_t pod)
+static const char *why_spared(const struct cluster *cluster, const struct plan_ask *ask,
+			      uint32_t pod)
 {
 	struct cluster_victim victim;
 	enum plan_exemption exemption;
 
-	cluster_victim(turn->reconciler->cluster, pod, turn->now_us, turn->now_real_us, &victim);
-	exemption = plan_exempt(&turn->reconciler->search.ask, pod, &victim);
-	return exemption == PLAN_NONE ? STR("others are enough, and cost less")
-				      : str_from(plan_exemption_text(exemption));
+	cluster_victim(cluster, pod, ask->now_us, ask->now_real_us, &victim);
+	exemption = plan_exempt(ask, pod, &victim);
+	return exemption == PLAN_NONE ? "others are enough, and cost less"
+				      : plan_exemption_text(exemption);
 }
 
 /* Of the node that is chosen; the plan's proof counts those of all. */
-static bool spare(struct eviction_turn *turn, const struct plan_found *found,
-		  struct receipt *receipt)
+static bool spare(struct eviction_turn *turn, const struct plan_found *found, struct receipt *draft)
 {
-	const struct cluster *cluster = turn->reconciler->cluster;
-	struct receipt_pod *spared =
-		arena_alloc(&turn->reconciler->arena, RECEIPT_SPARED * sizeof(*spared));
+	const struct eviction_choice choice = {
+		.node = found->node,
+		.victims = found->victims,
+		.n_victims = found->n_victims,
+		.ask = &turn->reconciler->search.ask,
+		.why = why_spared,
+	};
 
-	if (!spared)
-		return false;
-	for (uint32_t pod = cluster_node_pod(cluster, found->node); pod != TABLE_NONE;
-	     pod = cluster_node_pod_next(cluster, pod)) {
-		if (cluster_pod_finished(cluster, pod) || is_victim(found, pod))
-			continue;
-		receipt->n_spared_all++;
-		if (receipt->n_spared == RECEIPT_SPARED)
-			continue;
-		if (!eviction_name_pod(turn, pod, &spared[receipt->n_spared]))
-			return false;
-		spared[receipt->n_spared++].note = why_spared(turn, pod);
-	}
-	receipt->spared = spared;
-	return true;
+	return eviction_spare(turn, &choice, draft);
 }
 
 static struct str describe_proof(struct eviction_turn *turn, const struct receipt_pod *self)

@@ -52,6 +52,18 @@ bool eviction_name_pod(struct eviction_turn *turn, uint32_t pod, struct receipt_
 /* Several, in the arena; NULL. */
 const struct receipt_pod *eviction_name_pods(struct eviction_turn *turn, const uint32_t *pods,
 					     size_t n);
+/* Who was chosen on a node, and why a pod that was not; borrowed. */
+struct eviction_choice {
+	uint32_t node;
+	const uint32_t *victims;
+	size_t n_victims;
+	const struct plan_ask *ask;
+	const char *(*why)(const struct cluster *cluster, const struct plan_ask *ask, uint32_t pod);
+};
+
+/* Fills in who is spared on that node, of the pods that hold GPUs. False: the arena is full. */
+bool eviction_spare(struct eviction_turn *turn, const struct eviction_choice *choice,
+		    struct receipt *draft);
 /*
  * Adds a receipt of @draft: cause, beneficiary, objective, node, cards, proof, victims and who is
  * spared; reserves its room, for what @pod asks for, or TABLE_NONE. At most one in a turn. False:

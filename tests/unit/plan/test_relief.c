@@ -228,6 +228,38 @@ static void who_shares_the_card_goes_before_who_shares_less(void **state)
 			    "node's agent");
 }
 
+static void assert_spared(const struct scene *s, const char *name, const char *why)
+{
+	const struct plan_ask ask = {
+		.pod = pod_of(s, "chat", "web"),
+		.tier = TIER_INFERENCE,
+		.protection = PROTECTION_DEFAULT,
+		.now_us = NOW,
+		.now_real_us = NOW,
+	};
+
+	assert_string_equal(relief_why_spared(s->cluster, &ask, pod_of(s, "train", name)), why);
+}
+
+static void of_who_is_not_taken_it_is_told_why(void **state)
+{
+	struct scene *s = *state;
+
+	train(s, "numa", 3, 100);
+	train(s, "switch", 1, 100);
+	train(s, "idle", 2, 5);
+	train(s, "untold", 2, -1);
+	train(s, "far", 7, 100);
+	add_pod(s, (struct pod){.namespace = "train", .name = "new", .card = 3, .age_s = 1});
+	assert_true(find(s));
+	assert_victim(s, "switch", RELIEF_SWITCH);
+	assert_spared(s, "numa", "another is nearer, or costs less");
+	assert_spared(s, "idle", "it does little");
+	assert_spared(s, "untold", "nothing tells what it does");
+	assert_spared(s, "far", "it shares nothing with it");
+	assert_spared(s, "new", "it has not run for its minimum time");
+}
+
 static void then_who_shares_the_switch_then_the_numa_node(void **state)
 {
 	struct scene *s = *state;
@@ -353,6 +385,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(who_shares_the_card_goes_before_who_shares_less),
+		TEST(of_who_is_not_taken_it_is_told_why),
 		TEST(then_who_shares_the_switch_then_the_numa_node),
 		TEST(of_those_as_near_the_cheapest_goes),
 		TEST(what_is_not_measured_is_not_to_blame),
