@@ -170,6 +170,10 @@ def wire_is_cut(world, dice, receipt):
     world.cut_wire()
 
 
+def wire_blinks(world, dice, receipt):
+    world.blink_wire()
+
+
 def apiserver_is_killed(world, dice, receipt):
     world.restart_apiserver()
 
@@ -199,7 +203,7 @@ NEEDS = (pods_wait, pods_wait, pods_wait, neighbour_works)
 AT_FIRST = (nothing, nothing, budget_of_none, budget_of_some, two_budgets, prometheus_down, prometheus_slow, some_cordoned,
             some_not_ready, lower_limits, hostile_come)
 MEANWHILE = (no_more, no_more, victim_finishes, victim_is_deleted, victim_is_replaced, budget_meanwhile, limits_meanwhile, leader_is_killed,
-             leader_is_frozen, wire_is_cut, apiserver_is_killed)
+             leader_is_frozen, wire_is_cut, wire_blinks, apiserver_is_killed)
 BLINDING = (prometheus_down, prometheus_slow)
 IN_VAIN = ((pods_wait, wave), (pods_wait, budgets_over_all), (pods_wait, dry_run), (slow_by_itself, nothing),
            (neighbour_works, prometheus_down))

@@ -16,6 +16,7 @@ from cluster import quantity
 
 USER = "system:serviceaccount:gpuqos-system:gpuqos-controller"
 LAG = 2.0
+TOLD = 1.0  # by so much an event may be stamped later than its answer came, on a machine that is busy
 CLOCKS = 0.2  # what times of two processes on one machine may differ by, beside rounding
 TIERS = {"BestEffort": 0, "Training": 1, "Inference": 2}
 IN_FLIGHT, OWNER_SECONDS, HOUR, GANG_MOST = 16, 120, 3600, 64
@@ -145,7 +146,8 @@ class Check:
             return
         if (pod.namespace, pod.name) != (eviction.namespace, eviction.name):
             yield f"the uid is that of {pod}"
-        named = [r for r in self.receipts if r.written <= eviction.begun and any(v["uid"] == pod.uid for v in r.victims)]
+        named = [r for r in self.receipts if r.begun < eviction.begun and r.written <= eviction.begun + TOLD
+                 and any(v["uid"] == pod.uid for v in r.victims)]
         if not named:
             yield "no receipt that was Issued before it names the pod"
             return
@@ -327,7 +329,7 @@ class Check:
     def before(self, receipt, span):
         """Receipts that counted then, not older than this."""
         return [r for r in self.receipts if r is not receipt and receipt.begun - span < r.begun < receipt.begun
-                and (r.dropped is None or r.dropped > receipt.begun)]
+                and (r.dropped is None or r.dropped > receipt.written)]
 
     def limits(self, receipt, tenant):
         limits = tenant["spec"].get("protection", {})

@@ -52,7 +52,8 @@ WORKLOADS = (
     ("hostile", 1, 66, {"scheduling.x-k8s.io/pod-group": "{}"}, {}),
 )
 BARE = {  # (namespace, how many, metadata, grace)
-    "plain": ("batch", 9, {}, 2),
+    "near": ("batch", 4, {}, 2),  # where the live tenant's pod is
+    "plain": ("batch", 5, {}, 2),
     "forged": ("hostile", 3, {"annotations": {"gpuqos.io/checkpoint": "2999-01-01T00:00:00Z"}}, 2),
     "held": ("hostile", 2, {"finalizers": ["example.com/mine"]}, 2),
     "endless": ("hostile", 3, {}, 86400),
@@ -65,6 +66,10 @@ def path_of(pod):
 
 def node_ready(node):
     return any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
+
+
+def says_it_leads(replica):
+    return any(value == 1 for (name, _), value in replica.metrics().items() if name == "gpuqos_leader")
 
 
 def is_gone(pid):
@@ -198,7 +203,9 @@ class World:
         there = {p["metadata"]["name"] for p in self.spaces[place].list_pods()}
         for i in range(count):
             if f"{kind}-{i}" not in there:
-                self.spaces[place].create(self.training_pod(f"{kind}-{i}", grace, **metadata)).ok()
+                item = self.training_pod(f"{kind}-{i}", grace, **metadata)
+                item["spec"]["nodeSelector"] = {"which": self.machines[0]} if kind == "near" else {}
+                self.spaces[place].create(item).ok()
 
     def stranger(self, place, name, grace=2, labels=None, **metadata):
         """A pod that is of no workload, for clean() to remove."""
@@ -298,10 +305,15 @@ class World:
         finally:
             self.replicas[name].signal(signal.SIGCONT)
 
+    def blink_wire(self):
+        """Every connection ends, and new ones are let in at once."""
+        self.wire.cut()
+        self.wire.mend()
+
     def cut_wire(self):
         """Until nobody leads any more."""
         def lost():
-            leading = [n for n, r in self.replicas.items() if r.alive and r.metric("gpuqos_leader") == 1]
+            leading = [n for n, r in self.replicas.items() if r.alive and says_it_leads(r)]
             return not leading or NotYet(leading)
         self.wire.cut()
         try:
@@ -380,6 +392,13 @@ class World:
 
     # --- waiting
 
+    def make_near(self, pods):
+        """Who has taken the place of one that is to be near the live tenant's pod goes elsewhere."""
+        near = [p for p in pods if p["metadata"]["name"].startswith("near-")]
+        others = [p for p in pods if p["spec"].get("nodeName") == self.machines[0] and p not in near]
+        for _, other in zip([p for p in near if not p["spec"].get("nodeName")], others):
+            self.cluster.api("DELETE", f"{path_of(other)}?gracePeriodSeconds=0")
+
     def wait_full(self):
         """Every training pod runs; those that nobody brings back are made anew."""
         tries = itertools.count()
@@ -388,6 +407,7 @@ class World:
             self.clean_pods()
             pods = self.training_pods()
             waiting = [p["metadata"]["name"] for p in pods if not inference.runs(p)]
+            self.make_near(pods)
             if waiting and next(tries) % 8 == 0:
                 # kube-scheduler does not hear that held room was let go; a node that changes lets it try again at once.
                 self.cluster.api("PATCH", f"/api/v1/nodes/{self.machines[-1]}", {"metadata": {"labels": {"tried": secrets.token_hex(4)}}})
@@ -488,6 +508,7 @@ def troubled(folder):
         stack.callback(scheduler.kill)
         world.make_live()
         until(lambda: inference.runs(cluster.get(f"{world.spaces['live'].pods}/web-0")), "web-0 runs")
+        world.replenish("near")
         world.make_workloads()
         world.slowed = Slowed(world)
         stack.enter_context(inference.Exporter(world.slowed, port))

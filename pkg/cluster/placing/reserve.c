@@ -191,8 +191,12 @@ void cluster_release_hold(struct cluster *cluster, struct str tenant, struct str
 	uint32_t hold = find(cluster, intern_find(cluster->intern, tenant),
 			     intern_find(cluster->intern, id));
 
-	if (hold != TABLE_NONE)
+	if (hold == TABLE_NONE)
+		return;
+	if (hold_at(cluster, hold)->seen)
 		end(cluster, hold);
+	else
+		forget(cluster, hold); /* a receipt that comes after all holds it anew */
 }
 
 void cluster_expire_holds(struct cluster *cluster, int64_t now_real_us, int64_t *ret_next_us)

@@ -262,28 +262,42 @@ static bool is_unseen(struct eviction_turn *turn)
 	return true;
 }
 
-/* Whether another tenant has a receipt of which its status does not tell yet. */
-static bool others_are_unseen(struct eviction_turn *turn)
+static bool has_receipt(const struct receipt *receipts, size_t n, struct str id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_equal(receipts[i].id, id))
+			return true;
+	return false;
+}
+
+/* Whether a receipt was decided of which no status tells yet. */
+static bool waits_for_receipt(struct eviction_turn *turn)
 {
 	struct eviction_unseen *unseen = &turn->reconciler->unseen;
-	bool seen = turn->now_us >= unseen->until_us;
+	struct cluster *cluster = turn->reconciler->cluster;
+	struct str id = str_from(unseen->id);
 
-	if (!unseen->id[0] || unseen->tenant == turn->tenant)
+	if (str_empty(id))
 		return false;
-	for (size_t i = 0; !seen && i < turn->limits.n_others; i++)
-		seen = str_equal(turn->limits.others[i].id, str_from(unseen->id));
-	if (seen)
-		unseen->id[0] = '\0';
-	else
-		eviction_look_again(turn, turn->now_real_us + EVICTION_UNSEEN_US);
-	return !seen;
+	if (!has_receipt(turn->limits.own, turn->limits.n_own, id) &&
+	    !has_receipt(turn->limits.others, turn->limits.n_others, id)) {
+		if (turn->now_us < unseen->until_us) {
+			eviction_look_again(turn, turn->now_real_us + EVICTION_UNSEEN_US);
+			return true;
+		}
+		if (cluster_tenant_has(cluster, unseen->tenant))
+			cluster_release_hold(cluster, cluster_tenant_name(cluster, unseen->tenant),
+					     id);
+	}
+	unseen->id[0] = '\0';
+	return false;
 }
 
 static void decide_new(struct eviction_turn *turn)
 {
 	size_t before = turn->n_receipts;
 
-	if (others_are_unseen(turn))
+	if (waits_for_receipt(turn))
 		return;
 	if (!turn->facts.invalid && !turn->facts.terminating) {
 		eviction_make_room(turn);

@@ -22,8 +22,8 @@
  * is refused the others are not sent; room is held (cluster/placing/reserve.h) from the decision
  * on. An open receipt whose victim is there still and was not asked to go, since whoever wrote it
  * ended before that, has its eviction asked for again: it names one pod by its uid, so that no
- * second one goes. Nothing is decided for a tenant while a write of its status is unseen, nor
- * while another's new receipt is.
+ * second one goes. Nothing is decided for a tenant while a write of its status is unseen, nor for
+ * any while a new receipt is.
  */
 
 #define EVICTION_VAIN_MOST 256
@@ -48,8 +48,10 @@ struct eviction_search {
 };
 
 /*
- * The receipt that was written last, while its tenant's status is not seen to have it. Until then
- * nothing is decided for other tenants: limits would not count it, and its victims might be theirs.
+ * The receipt that was decided last, while its tenant's status is not seen to have it. Until then
+ * nothing new is decided for any tenant: limits would not count it, and its victims might be
+ * theirs; and where the API server is away the same would be decided over and over. Where it does
+ * not come, its room is let go.
  */
 struct eviction_unseen {
 	char id[LIMIT_RECEIPT_ID + 1]; /* empty: there is none */

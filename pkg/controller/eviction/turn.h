@@ -34,8 +34,9 @@ struct eviction_turn {
  * with its own. */
 #define EVICTION_AGAIN_MOST 8
 
-/* For how long another tenant's new receipt is waited for, and how often it is looked for. */
-#define EVICTION_UNSEEN_MOST_US (5 * USEC_PER_SEC)
+/* For how long a new receipt is waited for: its write may take a second, and be seen another second
+ * later. How often it is looked for. */
+#define EVICTION_UNSEEN_MOST_US (2 * USEC_PER_SEC)
 #define EVICTION_UNSEEN_US      (20 * USEC_PER_MSEC)
 #define EVICTION_RELOOK_US      (10 * USEC_PER_SEC) /* at pods that wait to be moved */
 
