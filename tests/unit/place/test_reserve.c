@@ -380,6 +380,22 @@ static void what_was_reserved_stays_while_no_status_shows_it(void **state)
 	assert_int_equal(cluster_holds(s->cluster), 0);
 }
 
+static void what_was_let_go_before_a_status_shows_it_is_held_once_one_does(void **state)
+{
+	struct scene *s = *state;
+	struct receipt receipt = receipt_of("six", RECEIPT_PENDING);
+
+	tell_pod(s, "chat", "six", 6, NULL);
+	hold_for(s, "six");
+	cluster_release_hold(s->cluster, STR("chat"), STR("r1"));
+	assert_int_equal(cluster_holds(s->cluster), 0);
+	add_tenant(s, "chat", TIER_INFERENCE, &receipt, 1); /* it was written after all */
+	assert_int_equal(cluster_holds(s->cluster), 1);
+	cluster_release_hold(s->cluster, STR("chat"), STR("r1"));
+	add_tenant(s, "chat", TIER_INFERENCE, &receipt, 1); /* settled, and not seen to be */
+	assert_int_equal(cluster_holds(s->cluster), 0);
+}
+
 static void a_successor_has_what_was_held_for_a_pod_that_moves(void **state)
 {
 	struct scene *s = *state;
@@ -461,6 +477,7 @@ int main(void)
 		TEST(a_receipt_of_a_clock_that_was_far_ahead_holds_nothing),
 		TEST(a_receipt_that_is_still_open_holds_nothing_twice),
 		TEST(what_was_reserved_stays_while_no_status_shows_it),
+		TEST(what_was_let_go_before_a_status_shows_it_is_held_once_one_does),
 		TEST(a_successor_has_what_was_held_for_a_pod_that_moves),
 		TEST(for_an_objective_cards_are_held_though_the_pod_runs),
 		TEST(a_node_that_goes_and_comes_is_held_as_before),
