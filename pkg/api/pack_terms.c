@@ -191,13 +191,23 @@ static bool has_spread(const struct wire_list *spreads)
 	return false;
 }
 
+/* Whom its own anti-affinity means is then not to be told by namespaces alone. */
+static bool selects_namespaces(const struct wire_list *terms)
+{
+	wire_for_each(const struct wire_pod_term, term, *terms) {
+		if (wire_has(term, WIRE_POD_TERM_NAMESPACE_SELECTOR))
+			return true;
+	}
+	return false;
+}
+
 static unsigned int beyond_of(const struct wire_pod_spec *spec)
 {
 	unsigned int beyond = 0;
 
 	if (spec->affinity.pod.required.len > 0)
 		beyond |= 1u << BEYOND_POD_AFFINITY;
-	if (spec->affinity.anti.required.len > 0)
+	if (selects_namespaces(&spec->affinity.anti.required))
 		beyond |= 1u << BEYOND_POD_ANTI_AFFINITY;
 	if (has_spread(&spec->spreads))
 		beyond |= 1u << BEYOND_SPREAD;

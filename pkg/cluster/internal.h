@@ -206,7 +206,7 @@ void host_follow(struct cluster *cluster, uint32_t node, const struct host_facts
 void host_terms_follow(struct cluster *cluster, uint32_t node, const struct host_facts *facts);
 void hosts_clear(struct cluster *cluster); /* before the nodes go */
 /* What a pod asks for. */
-void terms_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts);
+void terms_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts, bool other);
 /* Whom it keeps away, in texts, with a reference. */
 uint32_t repels_ref(struct cluster *cluster, const struct pod_facts *facts);
 

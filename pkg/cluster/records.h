@@ -73,10 +73,11 @@ struct exit_record {
 	uint32_t budget;         /* the one that selects it */
 	uint32_t demand;         /* what it takes of a node; TABLE_NONE: not known yet */
 	uint32_t terms;          /* what it asks of one, in texts */
-	uint32_t repels;         /* whom it keeps away, likewise; TABLE_NONE: nobody */
+	uint32_t repels;         /* its anti-affinity, likewise; TABLE_NONE: none */
 	uint32_t repeller;       /* of that, while it is on a node */
 	uint8_t budgets;         /* enum victim_budget, its status not looked at */
 	bool daemon, mirror;
+	bool terms_settled;      /* terms are those of a pod that is bound */
 	uint16_t waiting, again; /* containers that crash, as in struct pod_crashes */
 	uint32_t crashed_s;      /* real; 0: none */
 };
@@ -94,6 +95,7 @@ struct bystander_record {
 	uint64_t key; /* of its names */
 	uint32_t node, demand, epoch;
 	uint32_t repels, repeller; /* as in struct exit_record */
+	uint32_t namespace;        /* its name, a reference */
 };
 
 /* A pod that keeps others away from where it is. */

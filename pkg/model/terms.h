@@ -84,7 +84,7 @@ bool pod_repel_holds(const struct pod_repel *repel, struct str own, struct str n
  */
 #define TERMS_BEYOND(X)                                                                   \
 	X(POD_AFFINITY, "pod affinity")                                                   \
-	X(POD_ANTI_AFFINITY, "pod anti-affinity")                                         \
+	X(POD_ANTI_AFFINITY, "pod anti-affinity to namespaces by their labels")           \
 	X(SPREAD, "a topology spread that must hold")                                     \
 	X(VOLUME, "a volume that may be bound to some nodes")                             \
 	X(HOST_PORT, "a port of its node")                                                \

@@ -17,7 +17,7 @@
 	X(CORDONED, "cordoned")                                        \
 	X(TAINTED, "with a taint that it does not tolerate")           \
 	X(UNSELECTED, "that its node selector or affinity leaves out") \
-	X(SHUNNED, "from which a pod's anti-affinity keeps it away")   \
+	X(SHUNNED, "from which anti-affinity keeps it away")           \
 	X(FULL, "full of pods")                                        \
 	X(NO_CPU, "without enough CPU")                                \
 	X(NO_MEMORY, "without enough memory")                          \

@@ -159,10 +159,21 @@ def test_what_others_anti_affinity_closes_is_left_alone(hosts_of):
     hosts.wait_on_first()
 
 
-def test_what_is_not_compared_makes_no_room(hosts_of, tell):
-    hosts = hosts_of("beyond")
+def test_its_own_anti_affinity_keeps_it_from_where_its_like_is(hosts_of):
+    hosts = hosts_of("apart")
+    hosts.put(hosts.scene.web, "web-1", 0, site=hosts.second)
+    hosts.scene.running(hosts.scene.web, "web-1")
     hosts.train("new", hosts.second)
-    term = {"labelSelector": {"matchLabels": {"app": "web-0"}}, "topologyKey": "kubernetes.io/hostname"}
+    term = {"labelSelector": {"matchLabels": {"app": "web-1"}}, "topologyKey": "kubernetes.io/hostname"}
     hosts.put(hosts.scene.web, "web-0", 2, affinity={"podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [term]}})
-    tell(hosts.wait_in_vain("since it asks for pod anti-affinity")["message"])
+    hosts.wait_on_first()
+
+
+def test_for_what_is_not_compared_nobody_goes(hosts_of, tell):
+    hosts = hosts_of("beyond")
+    hosts.train("new", hosts.second)
+    hosts.put(hosts.scene.web, "web-0", 2, topologySpreadConstraints=[{
+        "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web-0"}}}])
+    tell(hosts.wait_in_vain("since it asks for a topology spread that must hold")["message"])

@@ -13,6 +13,7 @@
 
 #define CARDS  FULL_CLUSTER_CARDS
 #define NOW    FULL_CLUSTER_NOW_US
+#define LABELS 40 /* of a node */
 #define SPACES 10 /* of training; one more of inference */
 
 struct scene {
@@ -30,15 +31,32 @@ static void add_node(struct scene *s, unsigned int number)
 				     .count = CARDS,
 				     .allocatable = CARDS,
 				     .sharing = DEVICE_WHOLE};
+	static const struct taint taint = {
+		{"nvidia.com/gpu", 14}, {"present", 7}, TAINT_NO_SCHEDULE};
+	static char keys[LABELS][40];
+	struct label labels[LABELS];
+	struct host_facts host = {.allocatable = {{192000, 2048 * GIB, 1024 * GIB}},
+				  .pods = 110,
+				  .labels = labels,
+				  .n_labels = LABELS,
+				  .taints = &taint,
+				  .n_taints = 1};
 	struct node_facts facts = {.name = crowd_text(FULL_CLUSTER_NODE, number),
 				   .uid = crowd_text("node-uid", number),
 				   .ready = NODE_READY,
 				   .offers = &offer,
 				   .n_offers = 1,
 				   .layout = &s->machine.layout,
-				   .layout_state = LAYOUT_IS_KNOWN};
+				   .layout_state = LAYOUT_IS_KNOWN,
+				   .host = &host};
 	struct error err = {0};
 
+	for (unsigned int i = 0; i < LABELS; i++) {
+		snprintf(keys[i], sizeof(keys[i]), "feature.example.com/kind-%u", i);
+		labels[i] = (struct label){str_from(keys[i]), STR("true")};
+	}
+	labels[0] = (struct label){STR("kubernetes.io/hostname"), facts.name};
+	labels[1] = (struct label){STR("pool"), STR("gpu")};
 	for (unsigned int card = 0; card < CARDS; card++) {
 		snprintf(s->machine.uuids[card], sizeof(s->machine.uuids[card]), "GPU-%06u",
 			 number * CARDS + card);
@@ -90,6 +108,20 @@ static void add_tenant(struct scene *s, const char *stem, unsigned int number,
 static void add_pod(struct scene *s, struct str namespace, unsigned int number, int64_t cards,
 		    int node)
 {
+	static const struct str reserved = {"reserved", 8};
+	static const struct label selector = {{"pool", 4}, {"gpu", 3}};
+	static const struct toleration toleration = {
+		{"nvidia.com/gpu", 14}, {"", 0}, true, TAINT_ANY};
+	static const struct node_requirement requirement = {
+		{"feature.example.com/kind-7", 26}, NODE_NOT_IN, &reserved, 1};
+	static const struct node_term term = {.labels = &requirement, .n_labels = 1};
+	static const struct pod_terms terms = {.selector = &selector,
+					       .n_selector = 1,
+					       .chooses = true,
+					       .terms = &term,
+					       .n_terms = 1,
+					       .tolerations = &toleration,
+					       .n_tolerations = 1};
 	struct device_ask ask = device_ask_units(STR("nvidia.com/gpu"), cards);
 	struct container_facts container = {CONTAINER_NORMAL, &ask, 1};
 	char id[64];
@@ -113,6 +145,8 @@ static void add_pod(struct scene *s, struct str namespace, unsigned int number, 
 			      .policy = cards > 1 ? TOPOLOGY_REQUIRED : TOPOLOGY_NONE},
 		.device_ids = &device,
 		.n_device_ids = node >= 0,
+		.demand = {{4000, 32 * GIB, GIB}},
+		.terms = &terms,
 	};
 	struct error err = {0};
 

@@ -59,6 +59,7 @@ struct bystander {
 	struct demand demand;
 	enum repels repels;
 	bool over;
+	bool beside; /* it is of the namespace of the pod that waits */
 };
 
 /* Of a node, and of the pod that waits: zones "a" and "b". */
@@ -68,6 +69,8 @@ struct wishes {
 	enum zone selects;       /* nodeSelector; NO_ZONE: none */
 	bool chooses, not_named; /* affinity: not in zone b, or its name is node-0; or is not */
 	bool tolerates;
+	enum repels apart; /* its own anti-affinity, FROM_NODE or FROM_ZONE of pods of its namespace
+			    */
 };
 
 struct world {
@@ -275,8 +278,12 @@ static void tell_pod(struct world *w, struct cluster *cluster, int p)
 
 	facts.repels = &repel;
 	facts.n_repels = pod->repels != NOBODY;
-	if (p == PODS - 1)
+	if (p == PODS - 1) {
 		ask_of(&w->wishes, &asked, &facts);
+		repel = repel_of(w->wishes.apart);
+		repel.everywhere = false;
+		facts.n_repels = w->wishes.apart != NOBODY;
+	}
 	for (size_t card = 0; pod->node != NO_NODE && card < w->n_cards[pod->node]; card++)
 		if (pod->told_cards >> card & 1)
 			ids[facts.n_device_ids++] = w->machines[pod->node].gpus[card].uuid;
@@ -289,7 +296,7 @@ static void tell_bystander(const struct world *w, struct cluster *cluster, int b
 	struct name name = name_of("bystander", b), node = name_of("node", bystander->node);
 	struct pod_repel repel = repel_of(bystander->repels);
 	struct pod_facts facts = {
-		.namespace = STR("kube-system"),
+		.namespace = bystander->beside ? STR("team-0") : STR("kube-system"),
 		.name = str_from(name.text),
 		.uid = str_from(name.text),
 		.node = str_from(node.text),
@@ -434,7 +441,8 @@ static void make_terms(struct world *w)
 	if (!choosy)
 		return;
 	w->wishes = (struct wishes){chance(w, 3) ? (enum zone)below(w, 3) : NO_ZONE, chance(w, 2),
-				    chance(w, 2), chance(w, 2)};
+				    chance(w, 2), chance(w, 2),
+				    chance(w, 4) ? FROM_NODE + below(w, 2) : NOBODY};
 	for (int p = 0; p < PODS - 1; p++)
 		w->pods[p].repels = random_repels(w);
 	for (int b = 0; b < BYSTANDERS; b++)
@@ -462,6 +470,7 @@ static void make_demands(struct world *w)
 	for (int b = 0; b < BYSTANDERS; b++)
 		w->bystanders[b] = (struct bystander){
 			.repels = w->bystanders[b].repels,
+			.beside = chance(w, 4),
 			.node = (int)below(w, NODES),
 			.demand = {{250 * (int64_t)below(w, 9), (int64_t)below(w, 3) * GIB, 0}},
 			.over = chance(w, 6),
@@ -618,6 +627,13 @@ static bool is_repelled_from(const struct world *w, int n, enum repels repels, i
 	       (repels == FROM_ZONE && w->zones[n] != NO_ZONE && w->zones[n] == w->zones[by]);
 }
 
+/* By a pod on another node, or that one, in whichever direction they keep apart. */
+static bool is_closed_by(const struct world *w, int n, enum repels repels, bool beside, int by)
+{
+	return is_repelled_from(w, n, repels, by) ||
+	       (beside && is_repelled_from(w, n, w->wishes.apart, by));
+}
+
 /* What kube-scheduler would compare, with everybody there. */
 static bool is_admitted(const struct world *w, int n)
 {
@@ -631,11 +647,12 @@ static bool is_admitted(const struct world *w, int n)
 		return false;
 	for (int p = 0; p < PODS - 1; p++)
 		if (w->pods[p].node != NO_NODE && w->pods[p].phase != POD_SUCCEEDED &&
-		    is_repelled_from(w, n, w->pods[p].repels, w->pods[p].node))
+		    is_closed_by(w, n, w->pods[p].repels, w->pods[p].tenant == 0, w->pods[p].node))
 			return false;
 	for (int b = 0; b < BYSTANDERS; b++)
 		if (!w->bystanders[b].over &&
-		    is_repelled_from(w, n, w->bystanders[b].repels, w->bystanders[b].node))
+		    is_closed_by(w, n, w->bystanders[b].repels, w->bystanders[b].beside,
+				 w->bystanders[b].node))
 			return false;
 	return true;
 }

@@ -127,7 +127,7 @@ void demand_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts
 	exit->repels = repels;
 	demand_give(cluster, pod);
 	if (!keeps)
-		terms_follow(cluster, pod, facts);
+		terms_follow(cluster, pod, facts, other);
 }
 
 void demand_forget(struct cluster *cluster, struct exit_record *exit)
@@ -170,6 +170,7 @@ static void drop(struct cluster *cluster, uint32_t bystander)
 	demand_unref(cluster, record.demand);
 	drop_repeller(cluster, &record.repeller);
 	texts_unref(&cluster->texts, record.repels);
+	intern_unref(cluster->intern, record.namespace);
 	map_remove(&cluster->bystanders_by_key, (uint32_t)record.key, bystander);
 	table_remove(&cluster->bystanders, bystander);
 	node_at(cluster, record.node)->bystanders--;
@@ -184,15 +185,18 @@ void bystander_remove(struct cluster *cluster, struct str namespace, struct str 
 		drop(cluster, bystander);
 }
 
-static uint32_t add(struct cluster *cluster, uint64_t key, uint32_t node)
+static uint32_t add(struct cluster *cluster, uint64_t key, uint32_t node, struct str namespace)
 {
 	uint32_t bystander = table_add(&cluster->bystanders);
 
-	*bystander_at(cluster, bystander) = (struct bystander_record){.key = key,
-								      .node = node,
-								      .demand = TABLE_NONE,
-								      .repels = TABLE_NONE,
-								      .repeller = TABLE_NONE};
+	*bystander_at(cluster, bystander) = (struct bystander_record){
+		.key = key,
+		.node = node,
+		.demand = TABLE_NONE,
+		.repels = TABLE_NONE,
+		.repeller = TABLE_NONE,
+		.namespace = intern_ref(cluster->intern, namespace),
+	};
 	map_insert(&cluster->bystanders_by_key, (uint32_t)key, bystander);
 	node_at(cluster, node)->bystanders++;
 	count(cluster, node, TABLE_NONE, 1);
@@ -231,7 +235,7 @@ void bystander_follow(struct cluster *cluster, const struct pod_facts *facts)
 	if (!counts)
 		return;
 	if (bystander == TABLE_NONE)
-		bystander = add(cluster, key, node);
+		bystander = add(cluster, key, node, facts->namespace);
 	bystander_at(cluster, bystander)->epoch = cluster->epochs[CLUSTER_PODS];
 	describe(cluster, bystander, facts);
 }

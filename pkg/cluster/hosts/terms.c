@@ -110,15 +110,19 @@ static uint32_t label_value(const struct node_record *record, uint32_t key)
 /* --- pods */
 
 /* Its labels tell who keeps it away: they matter as long as it waits. */
-void terms_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts)
+void terms_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts, bool other)
 {
 	struct exit_record *exit = exit_of(cluster, pod);
 	struct kept_terms kept = {0};
 	uint32_t terms = TABLE_NONE;
+	bool waits = str_empty(facts->node);
 
+	if (exit->terms_settled && !waits && !other)
+		return; /* what is bound may be made to tolerate more, which is not followed */
+	exit->terms_settled = !waits;
 	if (facts->terms) {
 		kept.terms = *facts->terms;
-		if (str_empty(facts->node)) {
+		if (waits) {
 			kept.labels = facts->exit.labels;
 			kept.n_labels = facts->exit.n_labels;
 		}
@@ -195,6 +199,51 @@ static void shun(struct shunning *s, const struct repeller_record *repeller)
 			add_shunned(s, repeller->node, &repels->repels[i]);
 }
 
+/* Its own anti-affinity: nobody tells the labels of those that are there, so that all of the
+ * namespaces that it means are taken for those that it keeps away from. */
+static void shun_namespace(struct shunning *s, uint32_t pod, struct str namespace,
+			   const struct pod_repel *repel)
+{
+	const struct cluster *cluster = s->cluster;
+	uint32_t name = intern_find(cluster->intern, namespace);
+	uint32_t ns = namespace_find(cluster, namespace);
+	uint32_t other = ns == TABLE_NONE ? TABLE_NONE : namespace_at(cluster, ns)->first_pod;
+
+	for (; other != TABLE_NONE && !s->full; other = pod_at(cluster, other)->namespace_next)
+		if (other != pod && pod_at(cluster, other)->seated)
+			add_shunned(s, pod_at(cluster, other)->node, repel);
+	if (name == INTERN_NONE)
+		return;
+	for (uint32_t at = table_next(&cluster->bystanders, 0); at != TABLE_NONE && !s->full;
+	     at = table_next(&cluster->bystanders, at + 1)) {
+		const struct bystander_record *bystander = table_at(&cluster->bystanders, at);
+
+		if (bystander->namespace == name)
+			add_shunned(s, bystander->node, repel);
+	}
+}
+
+static void shun_own(struct shunning *s, uint32_t pod)
+{
+	uint32_t text = exit_of(s->cluster, pod)->repels;
+	struct kept_repels repels;
+
+	if (text == TABLE_NONE)
+		return;
+	if (!repels_get(texts_str(&s->cluster->texts, text), s->terms->arena, &repels)) {
+		s->full = true;
+		return;
+	}
+	for (size_t i = 0; i < repels.n; i++) {
+		const struct pod_repel *repel = &repels.repels[i];
+
+		if (repel->n_namespaces == 0)
+			shun_namespace(s, pod, s->namespace, repel);
+		for (size_t k = 0; k < repel->n_namespaces; k++)
+			shun_namespace(s, pod, repel->namespaces[k], repel);
+	}
+}
+
 static int by_shunned(const void *a, const void *b)
 {
 	const struct terms_shunned *left = a, *right = b;
@@ -218,6 +267,7 @@ static bool find_shunned(const struct cluster *cluster, uint32_t pod, const stru
 		if (repeller->pod != pod)
 			shun(&s, repeller);
 	}
+	shun_own(&s, pod);
 	if (s.n > 1)
 		qsort(s.list, s.n, sizeof(*s.list), by_shunned);
 	terms->shunned = s.list;

@@ -12,7 +12,8 @@
  * cluster/read.h.
  *
  * A pod whose anti-affinity keeps the other away does so as long as it is there, also where it is
- * one that would go for it.
+ * one that would go for it. The pod's own anti-affinity is taken to mean all pods of the namespaces
+ * that it names, since labels of those are not kept.
  */
 
 #define TERMS_MEMO 32

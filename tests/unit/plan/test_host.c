@@ -228,12 +228,12 @@ static void reasons_are_counted_in_words(void **state)
 	buf_init(&said, 1024);
 	host_describe(counts, "; ", &said);
 	buf_add_char(&said, '|');
-	host_describe_beyond(1u << BEYOND_POD_ANTI_AFFINITY | 1u << BEYOND_HOST_PORT, &said);
+	host_describe_beyond(1u << BEYOND_POD_AFFINITY | 1u << BEYOND_HOST_PORT, &said);
 	buf_add_char(&said, '\0');
 	assert_string_equal(said.data,
 			    "; nodes with enough cards: 2 cordoned, 12 without enough CPU|gpuqos "
 			    "cannot prove where kube-scheduler would let it, since it asks for pod "
-			    "anti-affinity, and for a port of its node");
+			    "affinity, and for a port of its node");
 }
 
 int main(void)
