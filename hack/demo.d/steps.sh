@@ -124,7 +124,8 @@ step_deployment() {
 
 step_mixed() {
 	local i row count=${#research_rows[@]}
-	next_step "Other kinds of device count by their memory" "One pod of each in $research:"
+	next_step "Other kinds of device count by their memory" \
+		"One pod of each in $research. Where the sum is no whole number of Mi, as with a tenth of a card, it is told in bytes:"
 	for ((i = 0; i < count; i++)); do
 		row=${research_rows[i]}
 		echo "  pod-$i  1 x ${row%% *} at ${row##* }"

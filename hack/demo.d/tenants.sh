@@ -47,7 +47,8 @@ show_tenant() {
 
 step_ceiling() {
 	next_step "A tenant: two namespaces under a ceiling of 6 cards" \
-		"Each asks for 4 cards. The older quota has them; the younger is told what is missing."
+		"Both ask for 4 cards of 81559Mi, which is 2 too many. The quota that was made first gets its 4; the other is told how much is" \
+		"missing, and then asks for 2."
 	tenant_manifest 6 | sed 's/^/  /'
 	tenant_manifest 6 | kubectl apply -f - >/dev/null
 	for namespace in "$lab-train" "$lab-serve"; do
@@ -68,7 +69,8 @@ step_ceiling() {
 
 step_lending() {
 	next_step "Unused memory is lent, and called back" \
-		"$lab-serve is full with 2 pods and may borrow 2 cards of $lab-train, which uses none. Then $lab-train needs them."
+		"$lab-serve has pods on both of its cards, and borrows 2 more that $lab-train does not use. Then $lab-train" \
+		"makes pods of its own and gets them back. $lab-serve says onShrink: Evict, so pods of it are evicted for that."
 	make_pods "$lab-serve" serve 2
 	await 30 "2 cards are borrowed" field_is "$lab-serve" borrowed "$(cards 2)"
 	await 30 "and enforced" quota_is_ready "$lab-serve"
@@ -78,7 +80,7 @@ step_lending() {
 	make_pods "$lab-train" train 2
 	await 60 "$lab-train has its own back" field_is "$lab-train" lent 0
 	await 30 "$lab-serve holds what is its own" field_is "$lab-serve" used "$(cards 2)"
-	echo "Its onShrink is Evict: the youngest went first (of the same second, by name), one at a time, each with a receipt:"
+	echo "The youngest went first (of one second the first by name), one at a time, each with a receipt:"
 	kubectl get events -n "$lab-serve" --field-selector reason=Evicted,involvedObject.kind=Pod --sort-by=.eventTime \
 		-o 'custom-columns=WHEN:.eventTime,WHAT:.message'
 	show_tenant
@@ -88,7 +90,8 @@ step_lending() {
 
 step_cuts() {
 	local policy namespace
-	next_step "A cut, with each onShrink" "Three namespaces hold 2 cards each; their quotas are cut to 1."
+	next_step "A cut, with each onShrink" \
+		"Three namespaces hold 2 cards each and differ in onShrink. The quota of each is cut to 1 card."
 	for policy in Freeze Drain Evict; do
 		namespace=gpuqos-demo-${policy,,}
 		kubectl create namespace "$namespace" >/dev/null
@@ -102,6 +105,7 @@ step_cuts() {
 	await 30 "Evict: the youngest is gone at once" pods_are gpuqos-demo-evict 1
 	await 60 "Drain: the youngest is gone at the deadline" pods_are gpuqos-demo-drain 1
 	pods_are gpuqos-demo-freeze 2 || failed "Freeze evicted"
+	echo "Condition Exceeded of gpuqos-demo-freeze:"
 	quote "$(condition_of gpuqos-demo-freeze Exceeded message)"
 	quotas
 }
@@ -116,9 +120,9 @@ bind() { # NAMESPACE POD NODE: as another scheduler does
 step_one_number() {
 	local namespace=gpuqos-demo-mixed by_hand=$((81559 + 9984 + 3000 + 81559))Mi
 	next_step "One number over whole cards, MIG, HAMi and a DRA claim" \
-		"By hand: 81559Mi + 9984Mi + 3000Mi + 81559Mi = $by_hand. From here on a node of HAMi offers nvidia.com/gpu as well," \
-		"of which a pod may take 1Mi: so every ResourceQuota lets in as many as its quota has MiB, unless the quota says gpus" \
-		"or caps it in resources, and it is the admission policy that counts the cards."
+		"A whole card of 81559Mi, a MIG slice of 9984Mi, 3000Mi of a card by HAMi, and a card of 81559Mi by a DRA claim: $by_hand" \
+		"by hand. HAMi's node offers nvidia.com/gpu, too, and a pod may take as little as 1Mi of one. So from here on ResourceQuotas" \
+		"let in almost any number of nvidia.com/gpu; the admission policy goes by their memory, and refuses what is too much."
 	kubectl apply -f hack/demo.d/one-number.yaml >/dev/null
 	kubectl create namespace "$namespace" >/dev/null
 	quota_manifest "$namespace" 1Ti | kubectl apply -f - >/dev/null

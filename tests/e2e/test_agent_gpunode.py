@@ -135,7 +135,7 @@ def test_who_uses_a_card_is_told_by_pod(node, tmp_path, monkeypatch):
     (tmp_path / "cards").write_text(CARDS)
     monkeypatch.setenv("NVML_DESCRIPTION", str(tmp_path / "cards"))
     token = bound_token(node.cluster, agent_pod(node.cluster, "h100-1"))
-    agent = Agent(node.cluster, tmp_path, "h100-1", "--hwloc-xml", MACHINE, "--kubelet-address=0", f"--proc={tmp_path / 'proc'}",
+    agent = Agent(node.cluster, tmp_path, "h100-1", "--hwloc-xml", MACHINE, "--resync=1s", "--kubelet-address=0", f"--proc={tmp_path / 'proc'}",
                   f"--nvml={LIBRARY}", f"--pod-resources-socket={node.kubelet.path}", token=token)
     agent.start()
 
@@ -149,6 +149,16 @@ def test_who_uses_a_card_is_told_by_pod(node, tmp_path, monkeypatch):
     assert status["unaccountedCount"] == 2
     assert agent.metric("gpuqos_agent_user_memory_bytes", card="0000:34:00.0", pod_uid=POD_UID) == 10737418242
     assert agent.metric("gpuqos_agent_user_sm_ratio", card="0000:34:00.0", pod_uid=POD_UID) == 0.64
+
+    # It looks again: nothing has changed, nothing is written, and the Lease says so.
+    version = node.cluster.get(f"{PATH}/h100-1")["metadata"]["resourceVersion"]
+
+    def seen(after=""):
+        said = agent.lease()["metadata"].get("annotations", {}).get("gpuqos.io/usage-seen", "")
+        return said if said > after else NotYet(said)
+    first = wait_for(seen, "it has looked again", timeout=60)
+    wait_for(lambda: seen(first), "and again", timeout=60)
+    assert node.cluster.get(f"{PATH}/h100-1")["metadata"]["resourceVersion"] == version
     assert agent.stop()[0] == 0
 
 
