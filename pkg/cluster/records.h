@@ -372,8 +372,14 @@ struct tenant_record {
 	int64_t ceiling, ceiling_gpus;
 	struct tenant_sums sums; /* as last decided */
 	uint32_t name, uid;      /* a reference each */
-	uint32_t unmoved;        /* a reference; cluster_tell_unmoved() */
-	uint32_t unhelped;       /* likewise; cluster_tell_unhelped() */
+	struct blame {
+		struct uid uid;
+		int64_t told_us;       /* monotonic */
+		uint32_t pod, signals; /* signals: 0 for nobody */
+	} blame;                       /* cluster_blame() */
+	uint32_t unmoved;              /* a reference; cluster_tell_unmoved() */
+	uint32_t unhelped;             /* likewise; cluster_tell_unhelped() */
+	uint32_t kept;                 /* likewise; cluster_tell_kept() */
 	uint32_t first_member, n_members;
 	uint32_t first_selection, n_selections;
 	uint32_t bindings[TENANT_BINDING_COUNT];

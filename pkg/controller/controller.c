@@ -353,7 +353,7 @@ static void init_eviction(struct controller *controller)
 	eviction->recorder = controller->recorder;
 	eviction->loop = controller->loop;
 	eviction->log = controller->options.log;
-	eviction->weights = &controller->options.config->weights;
+	eviction->config = controller->options.config;
 }
 
 static const struct work_options work_options[WORK_COUNT] = {

@@ -227,6 +227,7 @@ static void blame(const struct feedback_watch *watch, struct feedback_verdict *v
 	for (size_t i = 0; i < watch->n_suspects && !verdict->has_offender; i++) {
 		verdict->has_offender = feedback_families(bad_of(&watch->suspects[i])) >= 2;
 		verdict->offender = watch->suspects[i].key;
+		verdict->proof = bad_of(&watch->suspects[i]);
 	}
 }
 

@@ -93,6 +93,7 @@ struct feedback_verdict {
 	/* A pod that two signals of different families prove to be the one. */
 	bool has_offender;
 	uint64_t offender; /* its key */
+	uint32_t proof;    /* FEEDBACK_BIT()s of those */
 	bool fresh; /* the watch is too young to tell: what it did not see may be so all the same */
 };
 

@@ -22,7 +22,8 @@
 	X(PENDING, "PendingPod")        \
 	X(OBJECTIVE, "Objective")       \
 	X(MISMATCH, "TopologyMismatch") \
-	X(OFFENDER, "Offender")
+	X(OFFENDER, "Offender")         \
+	X(IDLE, "IdleGPU")
 
 enum receipt_cause {
 #define X(name, text) RECEIPT_##name,
@@ -37,7 +38,8 @@ enum receipt_cause {
  * - PLANNED: DryRun: what would be done; nobody is evicted
  * - ISSUED: evictions are being asked for, or pods on their way out, or what follows is watched;
  *   alone unsettled
- * - HELPED: the beneficiary was bound to the room that was held, or its objective improved
+ * - HELPED: the beneficiary was bound to the room that was held, or its objective improved; who
+ *   took too much went, and use is normal; who was idle went
  * - INEFFECTIVE: it did not until heldUntil; the same is not tried again before something changed
  * - REFUSED: no victim went: the API server refused all of them
  * - MOOT: the beneficiary went, or needed nothing any more, before the victims were gone
@@ -77,7 +79,8 @@ struct receipt {
 	int64_t at_us;      /* real */
 	int64_t settled_us; /* real; 0: open */
 	/* Who it is for. Where it is a pod that is evicted to be made anew elsewhere (MISMATCH),
-	 * its successor is: any pod of that owner in that namespace. */
+	 * its successor is: any pod of that owner in that namespace. Of OFFENDER and IDLE it is the
+	 * one that goes itself; others have what it had. */
 	struct receipt_pod beneficiary;
 	struct str objective;  /* of OBJECTIVE; else empty */
 	int64_t value;         /* of OBJECTIVE: millionths, what it was then; 0: not told */

@@ -31,13 +31,13 @@ static bool has_no_tenant(const struct plan_ask *ask UNUSED, uint32_t pod UNUSED
 static bool is_as_high(const struct plan_ask *ask, uint32_t pod UNUSED,
 		       const struct cluster_victim *v)
 {
-	return v->tier >= ask->tier;
+	return !ask->own && v->tier >= ask->tier;
 }
 
 static bool is_spared(const struct plan_ask *ask, uint32_t pod UNUSED,
 		      const struct cluster_victim *v)
 {
-	return !(ask->protection.victim_tiers >> v->tier & 1);
+	return !ask->own && !(ask->protection.victim_tiers >> v->tier & 1);
 }
 
 static bool is_daemon(const struct plan_ask *ask UNUSED, uint32_t pod UNUSED,

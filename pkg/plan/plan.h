@@ -76,6 +76,7 @@ int plan_workload_compare(const void *a, const void *b);
 struct plan_ask {
 	uint32_t pod; /* the beneficiary: pending, kept by the cluster */
 	enum tenant_tier tier;
+	bool own; /* its tenant's own pods are asked after (plan/own.h), whatever their tier */
 	struct protection_spec protection; /* of its tenant */
 	size_t most; /* victims, at most: what the limits leave (plan/limits.h); 0: none may go */
 	/* Workloads that are left alone (limits_owner_until()), sorted; borrowed as long as the

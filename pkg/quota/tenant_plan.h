@@ -35,6 +35,7 @@ struct tenant_plan_view {
 	struct str mismatch_pod;
 	struct str unmoved;  /* why one of those is not moved, a sentence; empty: none waits */
 	struct str unhelped; /* why nothing is done for a pod that is protected, a sentence */
+	struct str kept;     /* why the offender is not evicted, a clause; empty: nobody asks */
 	/* What is known of its objectives, in the order of the spec; values rounded. */
 	const struct objective_status *objectives;
 	size_t n_objectives;

@@ -39,6 +39,8 @@ static bool abnormal(struct planning *p, struct condition *c)
 		condition_say_more(c, " Pod %.*s/%.*s is proven to be the one.",
 				   STR_ARGS(p->view->offender_namespace),
 				   STR_ARGS(p->view->offender));
+	if (!str_empty(p->view->offender) && !str_empty(p->view->kept))
+		condition_say_more(c, " It is not evicted: %.*s.", STR_ARGS(p->view->kept));
 	return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "cluster/internal.h"
+#include "cluster/nodes/gpunodes_internal.h"
 
 #define DURATION_MOST_US (60 * USEC_PER_MIN)
 
@@ -32,7 +33,8 @@ int64_t agent_told_us(const struct cluster *cluster, struct str node)
 	return agent == TABLE_NONE ? 0 : agent_at(cluster, agent)->told_us;
 }
 
-static void set_lives(struct cluster *cluster, struct agent_record *record, bool lives)
+static void set_lives(struct cluster *cluster, struct agent_record *record, bool lives,
+		      int64_t now_us)
 {
 	uint32_t node = node_find(cluster, intern_str(cluster->intern, record->node));
 
@@ -41,8 +43,11 @@ static void set_lives(struct cluster *cluster, struct agent_record *record, bool
 		return;
 	node_at(cluster, node)->agent_lives = lives;
 	layout_settle(cluster, node);
-	if (node_at(cluster, node)->gpu_node != TABLE_NONE)
-		room_refresh(cluster, node);
+	if (node_at(cluster, node)->gpu_node == TABLE_NONE)
+		return;
+	if (lives)
+		seen_forget_idle(cluster, node_at(cluster, node)->gpu_node, now_us);
+	room_refresh(cluster, node);
 }
 
 static uint32_t agent_add(struct cluster *cluster, struct str node)
@@ -76,7 +81,7 @@ static void update(struct cluster *cluster, uint32_t agent, const struct agent_f
 	record->duration_us = MIN(facts->duration_us, DURATION_MOST_US);
 	record->resource_version = facts->resource_version;
 	if (!held || renewed)
-		set_lives(cluster, record, held);
+		set_lives(cluster, record, held, now_us);
 }
 
 int cluster_apply_agent(struct cluster *cluster, const struct agent_facts *facts, int64_t now_us,
@@ -104,7 +109,7 @@ void agent_remove(struct cluster *cluster, uint32_t agent)
 {
 	struct agent_record *record = agent_at(cluster, agent);
 
-	set_lives(cluster, record, false);
+	set_lives(cluster, record, false, 0);
 	name_remove(cluster, CLUSTER_AGENTS, agent);
 	intern_unref(cluster->intern, record->node);
 	table_remove(&cluster->agents, agent);
@@ -122,7 +127,7 @@ void cluster_expire_agents(struct cluster *cluster, int64_t now_us, int64_t *ret
 		if (!record->lives)
 			continue;
 		if (over_us <= now_us)
-			set_lives(cluster, record, false);
+			set_lives(cluster, record, false, now_us);
 		else
 			next_us = MIN(next_us, over_us);
 	}

@@ -157,6 +157,37 @@ static void keep_uses(const struct cluster *cluster, struct seen_pods *seen,
 	find_shared(seen);
 }
 
+#define IDLE_PCIE (1000 * 1000) /* bytes per second: what a heartbeat may move */
+
+static bool is_idle(const struct seen_use *use)
+{
+	return use->sm_percent == 0 && (use->pcie < IDLE_PCIE || use->pcie_estimated);
+}
+
+/* Those that were idle before are since then. */
+static void note_idle(struct seen_pods *seen, const struct seen_pods *before, int64_t now_us)
+{
+	for (size_t i = 0; i < seen->n_uses; i++) {
+		struct seen_use *use = &seen->uses[i];
+		const struct seen_use *was = before && before->n_uses > 0
+						     ? bsearch(use, before->uses, before->n_uses,
+							       sizeof(*use), compare_uses)
+						     : NULL;
+
+		if (is_idle(use))
+			use->idle_us = was && was->idle_us > 0 ? was->idle_us : now_us;
+	}
+}
+
+void seen_forget_idle(struct cluster *cluster, uint32_t gpu_node, int64_t now_us)
+{
+	struct seen_pods *seen = gpu_node_at(cluster, gpu_node)->seen;
+
+	for (size_t i = 0; seen && i < seen->n_uses; i++)
+		if (seen->uses[i].idle_us > 0)
+			seen->uses[i].idle_us = now_us;
+}
+
 static struct seen_pods *keep(const struct cluster *cluster, const struct gpu_node_facts *facts)
 {
 	struct seen_pods *seen = mem_alloc(sizeof(*seen));
@@ -215,6 +246,7 @@ static void update(struct cluster *cluster, uint32_t gpu_node, const struct gpu_
 	bool same = holds_the_same(before, seen);
 	uint32_t node = node_find(cluster, facts->name);
 
+	note_idle(seen, before, now_us);
 	record->seen = seen;
 	record->seen_us = now_us;
 	record->resource_version = facts->resource_version;
@@ -446,6 +478,23 @@ static int64_t sampled_us(const struct cluster *cluster, const struct node_recor
 		   agent_told_us(cluster, intern_str(cluster->intern, node->name)));
 }
 
+/* A card of its own where no process of it is proves nothing. */
+static int64_t idle_since(const struct seen_pods *seen, const struct seen_pod *told, struct uid uid,
+			  uint32_t cards)
+{
+	const struct seen_use *use = uses_of(seen, uid);
+	int64_t since_us = 0;
+
+	if (!told || told->others > 0 || told->n_cards != cards)
+		return 0;
+	for (uint32_t i = 0; i < cards; i++) {
+		if (use[i].idle_us == 0)
+			return 0;
+		since_us = MAX(since_us, use[i].idle_us);
+	}
+	return since_us;
+}
+
 struct cluster_usage cluster_pod_usage(const struct cluster *cluster, uint32_t pod)
 {
 	const struct pod_record *record = pod_at(cluster, pod);
@@ -468,6 +517,9 @@ struct cluster_usage cluster_pod_usage(const struct cluster *cluster, uint32_t p
 	if (usage.cards == 0)
 		return series_usage(cluster, record);
 	usage.source = USAGE_AGENT;
+	usage.idle_since_us =
+		idle_since(seen, seen_pod_of(cluster, node_at(cluster, record->node), record),
+			   record->uid, usage.cards);
 	usage.sampled_us = sampled_us(cluster, node_at(cluster, record->node));
 	return usage;
 }

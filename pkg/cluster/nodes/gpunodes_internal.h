@@ -19,6 +19,7 @@ struct seen_use {
 	struct uid uid; /* of the pod; zero: of none */
 	uint64_t card;  /* device_id() of its address */
 	int64_t memory, pcie;
+	int64_t idle_us; /* monotonic: since when it does nothing; 0: it does something */
 	int32_t sm_percent;
 	bool pcie_estimated, shared;
 };
@@ -31,6 +32,9 @@ struct seen_pods {
 	struct seen_use *uses;  /* owned, by uid */
 	size_t n_pods, n_cards, n_pod_cpus, n_cpus, n_uses;
 };
+
+/* Nobody was heard of for a while: what was idle may have been busy. */
+void seen_forget_idle(struct cluster *cluster, uint32_t gpu_node, int64_t now_us);
 
 /* What is told of a pod that is on @node, and counts now; NULL: nothing. */
 const struct seen_pod *seen_pod_of(const struct cluster *cluster, const struct node_record *node,

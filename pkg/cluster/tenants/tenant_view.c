@@ -391,6 +391,7 @@ int cluster_tenant_view(const struct cluster *cluster, uint32_t tenant, struct a
 	lookup.facts.resource_version = record->resource_version;
 	lookup.unmoved = intern_str(cluster->intern, record->unmoved);
 	lookup.unhelped = intern_str(cluster->intern, record->unhelped);
+	lookup.kept = intern_str(cluster->intern, record->kept);
 	view_elsewhere(cluster, record, &lookup.elsewhere);
 	*ret_lookup = lookup;
 	return 0;

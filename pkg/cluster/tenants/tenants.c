@@ -53,6 +53,7 @@ void tenant_release(struct cluster *cluster, uint32_t tenant)
 	intern_unref(cluster->intern, record->uid);
 	intern_unref(cluster->intern, record->unmoved);
 	intern_unref(cluster->intern, record->unhelped);
+	intern_unref(cluster->intern, record->kept);
 	table_remove(&cluster->tenants, tenant);
 }
 
@@ -261,6 +262,11 @@ bool cluster_tell_unmoved(struct cluster *cluster, uint32_t tenant, struct str w
 bool cluster_tell_unhelped(struct cluster *cluster, uint32_t tenant, struct str why)
 {
 	return tell(cluster, tenant, &tenant_at(cluster, tenant)->unhelped, why);
+}
+
+bool cluster_tell_kept(struct cluster *cluster, uint32_t tenant, struct str why)
+{
+	return tell(cluster, tenant, &tenant_at(cluster, tenant)->kept, why);
 }
 
 bool cluster_tenant_receipts(const struct cluster *cluster, uint32_t tenant, struct arena *arena,

@@ -66,6 +66,7 @@ struct tenant_lookup {
 	size_t n_objectives;
 	struct str unmoved;                                         /* cluster_tell_unmoved() */
 	struct str unhelped;                                        /* cluster_tell_unhelped() */
+	struct str kept;                                            /* cluster_tell_kept() */
 	const struct binding_facts *bindings[TENANT_BINDING_COUNT]; /* NULL: not there */
 };
 
@@ -78,6 +79,8 @@ bool cluster_tenant_facts(const struct cluster *cluster, uint32_t tenant, struct
 bool cluster_tell_unmoved(struct cluster *cluster, uint32_t tenant, struct str why);
 /* Likewise why nothing is done for one that waits too long, or whose objective is bad. */
 bool cluster_tell_unhelped(struct cluster *cluster, uint32_t tenant, struct str why);
+/* Likewise, why a pod that is proven to use too much is not evicted, a clause. */
+bool cluster_tell_kept(struct cluster *cluster, uint32_t tenant, struct str why);
 
 /* What its status.evictions says (model/receipt.h), in @arena; texts are borrowed from the cluster.
  * False when the arena is full. */

@@ -31,6 +31,29 @@ static int64_t granted(const struct cluster *cluster, const struct pod_record *p
 	return saturating_add(part.bytes, of_claim.bytes);
 }
 
+void cluster_blame(struct cluster *cluster, uint32_t tenant, uint32_t pod, uint32_t signals,
+		   int64_t now_us)
+{
+	struct blame *blame = &tenant_at(cluster, tenant)->blame;
+
+	*blame = (struct blame){.signals = signals, .told_us = now_us, .pod = pod};
+	if (pod != TABLE_NONE)
+		blame->uid = pod_at(cluster, pod)->uid;
+}
+
+uint32_t cluster_blamed(const struct cluster *cluster, uint32_t tenant, int64_t now_us,
+			uint32_t *ret_signals)
+{
+	const struct blame *blame = &tenant_at(cluster, tenant)->blame;
+
+	*ret_signals = blame->signals;
+	if (blame->signals == 0 || now_us - blame->told_us >= CLUSTER_BLAME_US ||
+	    !table_has(&cluster->pods, blame->pod) ||
+	    !uid_equal(pod_at(cluster, blame->pod)->uid, blame->uid))
+		return TABLE_NONE;
+	return blame->pod;
+}
+
 static int64_t crashes(const struct cluster *cluster, const struct pod_record *pod,
 		       int64_t now_real_us)
 {

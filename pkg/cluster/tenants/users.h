@@ -22,6 +22,17 @@ struct cluster_user {
 	int64_t crashes;
 };
 
+/*
+ * The pod of a tenant that is proven to use more than it may, as who watches it tells, and by which
+ * signals, FEEDBACK_BIT()s; TABLE_NONE: none is. What is not told anew for CLUSTER_BLAME_US holds
+ * no more. @now_us: monotonic.
+ */
+#define CLUSTER_BLAME_US (30LL * 1000 * 1000)
+void cluster_blame(struct cluster *cluster, uint32_t tenant, uint32_t pod, uint32_t signals,
+		   int64_t now_us);
+uint32_t cluster_blamed(const struct cluster *cluster, uint32_t tenant, int64_t now_us,
+			uint32_t *ret_signals);
+
 void cluster_user(const struct cluster *cluster, uint32_t pod, int64_t now_real_us,
 		  struct cluster_user *ret_user);
 

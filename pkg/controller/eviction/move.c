@@ -141,7 +141,7 @@ static bool try_one(struct eviction_turn *turn, uint32_t pod, bool *told, size_t
 {
 	struct place_tools tools = {
 		.cluster = turn->reconciler->cluster,
-		.weights = turn->reconciler->weights,
+		.weights = &turn->reconciler->config->weights,
 		.memory = turn->reconciler->memory,
 		.arena = &turn->reconciler->arena,
 	};

@@ -93,10 +93,9 @@ static struct str describe_limits(struct eviction_turn *turn)
 static struct str make_id(struct eviction_turn *turn, const struct receipt *receipt)
 {
 	static const char *const begins[RECEIPT_CAUSE_COUNT] = {
-		[RECEIPT_PENDING] = "pending",
-		[RECEIPT_OBJECTIVE] = "objective",
-		[RECEIPT_MISMATCH] = "mismatch",
-		[RECEIPT_OFFENDER] = "offender",
+		[RECEIPT_PENDING] = "pending",   [RECEIPT_OBJECTIVE] = "objective",
+		[RECEIPT_MISMATCH] = "mismatch", [RECEIPT_OFFENDER] = "offender",
+		[RECEIPT_IDLE] = "idle",
 	};
 	struct buf text;
 	struct str kept;
@@ -115,6 +114,8 @@ static bool reserve(struct eviction_turn *turn, const struct receipt *receipt, u
 	struct cluster *cluster = turn->reconciler->cluster;
 	const struct receipt_pod *self = &receipt->beneficiary;
 
+	if (str_empty(receipt->node))
+		return true; /* nothing is held */
 	return cluster_reserve(
 		cluster,
 		&(struct cluster_hold){
@@ -146,6 +147,10 @@ static void tell_new(struct eviction_turn *turn, const struct receipt *receipt)
 			   STR_ARGS(self->namespace), STR_ARGS(self->name), STR_ARGS(self->owner),
 			   planned ? "would be evicted (DryRun)" : "is evicted",
 			   STR_ARGS(receipt->node));
+	else if (str_empty(receipt->node))
+		buf_printf(&note, "Pod %.*s/%.*s%s %s", STR_ARGS(self->namespace),
+			   STR_ARGS(self->name), receipt->n_victims > 1 ? " with its gang" : "",
+			   planned ? "would be evicted (DryRun)" : "is evicted");
 	else
 		buf_printf(&note, "%zu %s of node %.*s %s for pod %.*s/%.*s", receipt->n_victims,
 			   receipt->n_victims == 1 ? "pod" : "pods", STR_ARGS(receipt->node),

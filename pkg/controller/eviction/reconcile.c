@@ -305,6 +305,10 @@ static void decide_new(struct eviction_turn *turn)
 			eviction_relieve(turn);
 		if (turn->n_receipts == before)
 			eviction_move(turn);
+		if (turn->n_receipts == before)
+			eviction_offend(turn);
+		if (turn->n_receipts == before)
+			eviction_reclaim(turn);
 	}
 	if (!turn->in_vain)
 		cluster_tell_unhelped(turn->reconciler->cluster, turn->tenant, STR_NONE);

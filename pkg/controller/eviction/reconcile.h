@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "cluster/cluster.h"
 #include "controller/caches.h"
-#include "model/placement.h"
+#include "controller/config.h"
 #include "place/memory.h"
 #include "plan/plan.h"
 #include "runtime/recorder.h"
@@ -15,7 +15,8 @@
 /*
  * The one that evicts pods for another's sake. One tenant at a time: what came of its open
  * receipts, then whether room is to be made for a pod of it (plan/cause.h), one is to be relieved
- * (plan/relief.h) or one is to be moved (plan/migrate.h). All that it remembers is in the receipts
+ * (plan/relief.h), one is to be moved (plan/migrate.h), or one is to go for its own doing
+ * (plan/own.h). All that it remembers is in the receipts
  * of status.evictions, of which it alone writes; what these are kept for says model/receipt.h.
  *
  * Writes go out in this order: the receipt, a notice on the victim, its eviction. Where the receipt
@@ -68,7 +69,7 @@ struct eviction_reconciler {
 	struct recorder *recorder;
 	struct loop *loop;
 	struct log *log;
-	const struct placement_weights *weights;
+	const struct controller_config *config;
 	struct metric_family *evictions; /* as the quota's */
 	struct metric_family *receipts;  /* by tenant, cause, outcome; may be NULL */
 	struct place_memory *memory;     /* owned */

@@ -15,7 +15,7 @@ static struct place_tools tools_of(struct eviction_turn *turn)
 {
 	return (struct place_tools){
 		.cluster = turn->reconciler->cluster,
-		.weights = turn->reconciler->weights,
+		.weights = &turn->reconciler->config->weights,
 		.memory = turn->reconciler->memory,
 		.arena = &turn->reconciler->search.scratch,
 	};

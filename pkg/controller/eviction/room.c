@@ -275,7 +275,7 @@ static bool begin(struct eviction_turn *turn, uint32_t pod, size_t most)
 	struct eviction_search *search = &reconciler->search;
 	struct place_tools tools = {
 		.cluster = reconciler->cluster,
-		.weights = reconciler->weights,
+		.weights = &reconciler->config->weights,
 		.memory = search->memory,
 		.arena = &search->arena,
 	};

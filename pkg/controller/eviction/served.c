@@ -52,7 +52,7 @@ static struct str see(const struct eviction_turn *turn, const struct receipt *re
 }
 
 /* A receipt is believed no further than this: who may not go now is not asked, whoever wrote it. */
-static bool may_still_go(const struct eviction_turn *turn, uint32_t pod,
+static bool may_still_go(struct eviction_turn *turn, const struct receipt *receipt, uint32_t pod,
 			 const struct cluster_victim *victim)
 {
 	const struct plan_ask ask = {
@@ -63,6 +63,8 @@ static bool may_still_go(const struct eviction_turn *turn, uint32_t pod,
 		.now_real_us = turn->now_real_us,
 	};
 
+	if (receipt->cause == RECEIPT_OFFENDER || receipt->cause == RECEIPT_IDLE)
+		return eviction_own_may_go(turn, receipt, pod);
 	return turn->facts.spec.protection.mode == PROTECTION_ENFORCE &&
 	       plan_exempt(&ask, pod, victim) == PLAN_NONE;
 }
@@ -78,7 +80,7 @@ static int ask_again(struct eviction_turn *turn, struct receipt *receipt, struct
 			continue;
 		cluster_victim(turn->reconciler->cluster, pod, turn->now_us, turn->now_real_us,
 			       &victim);
-		if (!may_still_go(turn, pod, &victim))
+		if (!may_still_go(turn, receipt, pod, &victim))
 			continue;
 		if (eviction_ask_one(turn, receipt, &receipt->victims[i], true, err) < 0)
 			return -1;
@@ -194,6 +196,14 @@ static int judge_other(struct eviction_turn *turn, struct receipt *receipt)
 	return 0;
 }
 
+static int judge_own(struct eviction_turn *turn, struct receipt *receipt, struct error *err)
+{
+	struct cause_seen seen = {.now_real_us = turn->now_real_us};
+
+	see_victims(turn, receipt, &seen);
+	return eviction_own_ended(turn, receipt, &seen) ? 0 : ask_again(turn, receipt, err);
+}
+
 int eviction_judge_served(struct eviction_turn *turn, struct receipt *receipt, struct error *err)
 {
 	switch (receipt->cause) {
@@ -201,8 +211,10 @@ int eviction_judge_served(struct eviction_turn *turn, struct receipt *receipt, s
 		return judge_pending(turn, receipt, err);
 	case RECEIPT_OBJECTIVE:
 		return judge_objective(turn, receipt, err);
-	case RECEIPT_MISMATCH:
 	case RECEIPT_OFFENDER:
+	case RECEIPT_IDLE:
+		return judge_own(turn, receipt, err);
+	case RECEIPT_MISMATCH:
 	case RECEIPT_CAUSE_COUNT:
 		break;
 	}

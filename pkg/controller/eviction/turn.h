@@ -4,6 +4,7 @@
 
 #include "controller/eviction/reconcile.h"
 #include "model/tenant.h"
+#include "plan/cause.h"
 #include "plan/limits.h"
 
 /*
@@ -15,6 +16,7 @@
  *   room.c       for which pod that waits who goes
  *   relieve.c    who goes for a bad objective
  *   move.c       which pod is moved
+ *   own.c        who goes for taking too much, or for doing nothing
  */
 struct eviction_turn {
 	struct eviction_reconciler *reconciler;
@@ -76,6 +78,8 @@ bool eviction_issue(struct eviction_turn *turn, const struct receipt *draft, uin
 void eviction_make_room(struct eviction_turn *turn);
 void eviction_relieve(struct eviction_turn *turn);
 void eviction_move(struct eviction_turn *turn);
+void eviction_offend(struct eviction_turn *turn);
+void eviction_reclaim(struct eviction_turn *turn);
 /*
  * Nobody may go for a pod: its condition says so, once an Event of it, and it is tried again later.
  * @why: a clause that goes on after the pod's name.
@@ -96,5 +100,10 @@ int eviction_ask_one(struct eviction_turn *turn, const struct receipt *receipt,
  */
 int eviction_ask(struct eviction_turn *turn, const struct receipt *receipt, bool notice,
 		 struct error *err);
+
+/* Of OFFENDER and IDLE: whether it is over, which is told; whether a victim may still be asked. */
+bool eviction_own_ended(struct eviction_turn *turn, struct receipt *receipt,
+			const struct cause_seen *seen);
+bool eviction_own_may_go(struct eviction_turn *turn, const struct receipt *receipt, uint32_t pod);
 
 #endif

@@ -171,6 +171,7 @@ static void name_offender(const struct tenant_seen *seen, uint64_t key,
 				continue;
 			feedback->offender_namespace = lookup->view.members[i].name;
 			feedback->offender = user.name;
+			feedback->offender_pod = pod;
 			return;
 		}
 }
@@ -229,7 +230,8 @@ int tenant_feedback_step(struct tenant_watches *watches, const struct tenant_see
 	const struct feedback_spec *spec = &tenant->spec.feedback;
 	bool in_force = !tenant->terminating && !tenant->invalid;
 	struct feedback_verdict verdict = {.unknown = FEEDBACK_BIT(FEEDBACK_SIGNAL_COUNT) - 1};
-	struct tenant_feedback feedback = {.throttle = throttle_before(tenant)};
+	struct tenant_feedback feedback = {
+		.throttle = throttle_before(tenant), .offender_pod = TABLE_NONE, .proof = 0};
 
 	if (!in_force || spec->mode == FEEDBACK_OFF)
 		forget(watch_at(watches, seen->tenant));
@@ -241,6 +243,7 @@ int tenant_feedback_step(struct tenant_watches *watches, const struct tenant_see
 						  seen->now_real_us);
 	if (verdict.has_offender)
 		name_offender(seen, verdict.offender, &feedback);
+	feedback.proof = verdict.proof;
 	plan_next_look(seen, spec, &feedback);
 	*ret_feedback = feedback;
 	return 0;

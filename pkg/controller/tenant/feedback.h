@@ -41,7 +41,8 @@ struct tenant_feedback {
 	uint32_t unseen;               /* FEEDBACK_BIT()s of signals that are unknown */
 	struct str offender_namespace; /* of a pod that is proven to be the one; empty: none is */
 	struct str offender;
-	int64_t look_again_us; /* monotonic; TIME_NEVER */
+	uint32_t offender_pod, proof; /* its handle, or TABLE_NONE; FEEDBACK_BIT()s */
+	int64_t look_again_us;        /* monotonic; TIME_NEVER */
 };
 
 /* -1 with LIMIT when the arena is full. */

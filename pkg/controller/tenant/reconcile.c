@@ -4,6 +4,7 @@
 
 #include "api/body.h"
 #include "cluster/tenants/tenants.h"
+#include "cluster/tenants/users.h"
 #include "controller/transitions.h"
 #include "controller/writes.h"
 #include "quota/tenant_plan.h"
@@ -253,6 +254,7 @@ static int decide_plan(struct turn *turn, struct error *err)
 		.offender = turn->feedback.offender,
 		.unmoved = lookup->unmoved,
 		.unhelped = lookup->unhelped,
+		.kept = lookup->kept,
 		.now_real_us = clock_real(loop_clock(turn->reconciler->loop)),
 	};
 
@@ -283,6 +285,8 @@ static int decide_feedback(struct turn *turn, struct error *err)
 	if (tenant_feedback_step(&reconciler->watches, &seen, &reconciler->arena, &turn->feedback,
 				 err) < 0)
 		return -1;
+	cluster_blame(reconciler->cluster, turn->handle, turn->feedback.offender_pod,
+		      turn->feedback.proof, turn->now_us);
 	look_again(turn, turn->feedback.look_again_us);
 	turn->lookup.view.withhold = THROTTLE_WHOLE - turn->feedback.throttle.percent;
 	return 0;
