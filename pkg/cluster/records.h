@@ -377,6 +377,7 @@ struct tenant_record {
 		int64_t told_us;       /* monotonic */
 		uint32_t pod, signals; /* signals: 0 for nobody */
 	} blame;                       /* cluster_blame() */
+	int64_t idle;                  /* cluster_note_idle() */
 	uint32_t unmoved;              /* a reference; cluster_tell_unmoved() */
 	uint32_t unhelped;             /* likewise; cluster_tell_unhelped() */
 	uint32_t kept;                 /* likewise; cluster_tell_kept() */

@@ -193,6 +193,11 @@ static int64_t tenant_percent(const struct tenant_summary *tenant)
 	return tenant->percent;
 }
 
+static int64_t tenant_idle(const struct tenant_summary *tenant)
+{
+	return tenant->idle;
+}
+
 static const struct tenant_family {
 	const char *name, *help;
 	int64_t (*value)(const struct tenant_summary *tenant);
@@ -205,6 +210,8 @@ static const struct tenant_family {
 	{"gpuqos_tenant_throttle_percent",
 	 "What is left of what its quotas allow for new pods; 100 where nothing is held back.",
 	 tenant_percent},
+	{"gpuqos_tenant_idle_pods", "Pods that have done nothing with their GPUs for too long.",
+	 tenant_idle},
 };
 
 static void write_tenants(const struct pages_view *view, struct buf *page)

@@ -135,6 +135,8 @@ enum quota_condition {
  * - Abnormal: NORMAL_USE, ABNORMAL_USE, SIGNALS_UNKNOWN (nothing tells), NOT_ASKED (feedback is
  *   Off), NOT_ACCEPTED
  * - Throttled: as of a quota
+ * - IdleGPUs: IDLE_GPUS (pods have done nothing with theirs for too long), IN_USE, SIGNALS_UNKNOWN,
+ *   NOT_ACCEPTED
  */
 #define QUOTA_REASONS(X)                           \
 	X(ENFORCED, "Enforced")                    \
@@ -174,7 +176,9 @@ enum quota_condition {
 	X(AT_RISK, "AtRisk")                       \
 	X(VIOLATED, "Violated")                    \
 	X(NO_SIGNAL, "NoSignal")                   \
-	X(NOBODY_MAY_GO, "NobodyMayGo")
+	X(NOBODY_MAY_GO, "NobodyMayGo")            \
+	X(IDLE_GPUS, "IdleGPUs")                   \
+	X(IN_USE, "InUse")
 
 enum quota_reason {
 #define X(name, text) QUOTA_REASON_##name,

@@ -58,7 +58,8 @@ struct tenant_spec {
 	X(THROTTLED, "Throttled")       \
 	X(TOPOLOGY, "TopologyMismatch") \
 	X(OBJECTIVES, "Objectives")     \
-	X(UNPROTECTED, "Unprotected")
+	X(UNPROTECTED, "Unprotected")   \
+	X(IDLE, "IdleGPUs")
 
 enum tenant_condition {
 #define X(name, text) TENANT_##name,

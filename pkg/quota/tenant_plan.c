@@ -209,7 +209,7 @@ static bool tells_amounts(int condition)
 {
 	return condition == TENANT_EXCEEDED || condition == TENANT_TOPOLOGY ||
 	       condition == TENANT_OBJECTIVES || condition == TENANT_ABNORMAL ||
-	       condition == TENANT_UNPROTECTED;
+	       condition == TENANT_UNPROTECTED || condition == TENANT_IDLE;
 }
 
 static bool same_verdicts(const struct tenant_status *a, const struct tenant_status *b)

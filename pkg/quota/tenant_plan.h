@@ -36,6 +36,12 @@ struct tenant_plan_view {
 	struct str unmoved;  /* why one of those is not moved, a sentence; empty: none waits */
 	struct str unhelped; /* why nothing is done for a pod that is protected, a sentence */
 	struct str kept;     /* why the offender is not evicted, a clause; empty: nobody asks */
+	/* Pods that hold GPUs: all, those of whose use something is told, and those that have done
+	 * nothing for idle_us; one of the latter. */
+	struct tenant_idle {
+		int64_t pods, told, idle, idle_us;
+		struct str namespace, name;
+	} idle;
 	/* What is known of its objectives, in the order of the spec; values rounded. */
 	const struct objective_status *objectives;
 	size_t n_objectives;

@@ -18,5 +18,6 @@ void tenant_set_conditions(struct planning *p);
 /* tenant_throttle.c: one of them each. They always fill @c and return true. */
 bool tenant_say_abnormal(struct planning *p, struct condition *c);
 bool tenant_say_throttled(struct planning *p, struct condition *c);
+bool tenant_say_idle(struct planning *p, struct condition *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions Abnormal and Throttled of a TenantQoS. */
+/* Conditions Abnormal, Throttled and IdleGPUs of a TenantQoS. */
 #include <inttypes.h>
 
 #include "base/rfc3339.h"
@@ -133,7 +133,47 @@ static bool throttled_not(struct planning *p, struct condition *c)
 	return true;
 }
 
-/* --- both */
+/* --- IdleGPUs */
+
+static bool idle_not_measured(struct planning *p, struct condition *c)
+{
+	if (p->in_force)
+		return false;
+	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_NOT_ACCEPTED,
+			     "The spec is not in force: nothing is measured against it.");
+}
+
+static bool idle(struct planning *p, struct condition *c)
+{
+	const struct tenant_idle *idle = &p->view->idle;
+
+	if (idle->idle == 0)
+		return false;
+	condition_say(c, CONDITION_TRUE, QUOTA_REASON_IDLE_GPUS,
+		      "%" PRId64 " of its pods %s done nothing with their GPUs for %" PRId64
+		      " seconds or more: %.*s/%.*s%s.",
+		      idle->idle, idle->idle == 1 ? "has" : "have",
+		      (int64_t)(idle->idle_us / USEC_PER_SEC), STR_ARGS(idle->namespace),
+		      STR_ARGS(idle->name), idle->idle == 1 ? "" : " is one of them");
+	return true;
+}
+
+static bool idle_unknown(struct planning *p, struct condition *c)
+{
+	if (p->view->idle.pods == 0 || p->view->idle.told > 0)
+		return false;
+	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_SIGNALS_UNKNOWN,
+			     "Nothing tells what its pods do with their GPUs: are agents running, "
+			     "with config/agent/devices?");
+}
+
+static bool idle_not(struct planning *p UNUSED, struct condition *c)
+{
+	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_IN_USE,
+			     "None of its pods is known to have done nothing for too long.");
+}
+
+/* --- all */
 
 static void first_of(struct planning *p, struct condition *c,
 		     bool (*const checks[])(struct planning *, struct condition *))
@@ -148,6 +188,19 @@ bool tenant_say_abnormal(struct planning *p, struct condition *c)
 {
 	static bool (*const checks[])(struct planning *, struct condition *) = {
 		abnormal_not_measured, abnormal_not_asked, abnormal, abnormal_unknown, abnormal_not,
+	};
+
+	first_of(p, c, checks);
+	return true;
+}
+
+bool tenant_say_idle(struct planning *p, struct condition *c)
+{
+	static bool (*const checks[])(struct planning *, struct condition *) = {
+		idle_not_measured,
+		idle,
+		idle_unknown,
+		idle_not,
 	};
 
 	first_of(p, c, checks);

@@ -60,6 +60,7 @@ void cluster_tenant_summary(const struct cluster *cluster, uint32_t tenant,
 		.n_elsewhere = record->n_selections,
 		.sums = record->sums,
 		.percent = record->throttle.percent,
+		.idle = record->idle,
 	};
 	if (record->throttle.step == THROTTLE_NONE && record->throttle.percent == 0)
 		ret_summary->percent = AMOUNT_NONE;

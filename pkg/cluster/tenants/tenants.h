@@ -33,6 +33,7 @@ struct tenant_summary {
 	uint32_t n_elsewhere;    /* namespaces that it selects and an older one has */
 	struct tenant_sums sums; /* as last decided; zeroed before */
 	int64_t percent;         /* that is left of what its quotas allow; AMOUNT_NONE before */
+	int64_t idle;            /* pods that are; 0 before */
 };
 
 void cluster_tenant_summary(const struct cluster *cluster, uint32_t tenant,

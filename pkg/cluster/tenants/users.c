@@ -41,6 +41,11 @@ void cluster_blame(struct cluster *cluster, uint32_t tenant, uint32_t pod, uint3
 		blame->uid = pod_at(cluster, pod)->uid;
 }
 
+void cluster_note_idle(struct cluster *cluster, uint32_t tenant, int64_t pods)
+{
+	tenant_at(cluster, tenant)->idle = pods;
+}
+
 uint32_t cluster_blamed(const struct cluster *cluster, uint32_t tenant, int64_t now_us,
 			uint32_t *ret_signals)
 {

@@ -33,6 +33,9 @@ void cluster_blame(struct cluster *cluster, uint32_t tenant, uint32_t pod, uint3
 uint32_t cluster_blamed(const struct cluster *cluster, uint32_t tenant, int64_t now_us,
 			uint32_t *ret_signals);
 
+/* How many pods of the tenant are idle; for who shows it. */
+void cluster_note_idle(struct cluster *cluster, uint32_t tenant, int64_t pods);
+
 void cluster_user(const struct cluster *cluster, uint32_t pod, int64_t now_real_us,
 		  struct cluster_user *ret_user);
 

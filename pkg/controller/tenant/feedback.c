@@ -185,6 +185,49 @@ static struct throttle throttle_before(const struct tenant_facts *facts)
 	return facts->status.throttle;
 }
 
+/* --- who is idle */
+
+static void see_idle(const struct tenant_seen *seen, const struct cluster_user *user,
+		     struct str namespace, struct tenant_feedback *feedback)
+{
+	struct tenant_idle *idle = &feedback->idle;
+	int64_t since_us = user->usage.idle_since_us, due_us = since_us + seen->pace->idle;
+
+	idle->pods++;
+	idle->told += user->usage.cards > 0;
+	if (since_us == 0 || seen->now_us - user->usage.sampled_us >= FEEDBACK_STALE_US)
+		return;
+	if (due_us > seen->now_us) {
+		feedback->look_again_us = MIN(feedback->look_again_us, due_us);
+		return;
+	}
+	if (idle->idle++ == 0) {
+		idle->namespace = namespace;
+		idle->name = user->name;
+	}
+}
+
+static void look_for_idle(const struct tenant_seen *seen, struct tenant_feedback *feedback)
+{
+	const struct cluster *cluster = seen->cluster;
+	const struct tenant_lookup *lookup = seen->lookup;
+
+	feedback->idle.idle_us = seen->pace->idle;
+	for (size_t i = 0; i < lookup->view.n_members; i++)
+		for (uint32_t pod = cluster_first_pod(cluster, lookup->namespaces[i]);
+		     pod != TABLE_NONE; pod = cluster_next_pod(cluster, pod)) {
+			struct cluster_user user;
+
+			cluster_user(cluster, pod, seen->now_real_us, &user);
+			if (user.holds)
+				see_idle(seen, &user, lookup->view.members[i].name, feedback);
+		}
+	if (feedback->idle.told > 0)
+		feedback->look_again_us =
+			MIN(feedback->look_again_us,
+			    seen->now_us + MIN(TENANT_IDLE_LOOK_US, seen->pace->idle / 4));
+}
+
 static void plan_next_look(const struct tenant_seen *seen, const struct feedback_spec *spec,
 			   struct tenant_feedback *feedback)
 {
@@ -245,6 +288,7 @@ int tenant_feedback_step(struct tenant_watches *watches, const struct tenant_see
 		name_offender(seen, verdict.offender, &feedback);
 	feedback.proof = verdict.proof;
 	plan_next_look(seen, spec, &feedback);
+	look_for_idle(seen, &feedback);
 	*ret_feedback = feedback;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "cluster/tenants/tenants.h"
 #include "feedback/ladder.h"
+#include "quota/tenant_plan.h"
 
 /*
  * How tenants use what they have: gathers what is seen of one, and takes the next step of its
@@ -15,9 +16,13 @@
  * not lie as is required; how many containers of pods with GPUs crash over and over; and how many
  * pods were refused (controller/tenant/refusals.h).
  *
+ * Whether GPUs are idle is looked at also where feedback is Off: four times in as long as that
+ * takes, TENANT_IDLE_LOOK_US apart at most.
+ *
  * It is looked six times in the grace period, TENANT_LOOK_US apart at most.
  */
-#define TENANT_LOOK_US (10 * USEC_PER_SEC)
+#define TENANT_LOOK_US      (10 * USEC_PER_SEC)
+#define TENANT_IDLE_LOOK_US (60 * USEC_PER_SEC)
 
 struct tenant_watches {
 	struct tenant_watch *list; /* owned, by tenant handle */
@@ -42,7 +47,8 @@ struct tenant_feedback {
 	struct str offender_namespace; /* of a pod that is proven to be the one; empty: none is */
 	struct str offender;
 	uint32_t offender_pod, proof; /* its handle, or TABLE_NONE; FEEDBACK_BIT()s */
-	int64_t look_again_us;        /* monotonic; TIME_NEVER */
+	struct tenant_idle idle;
+	int64_t look_again_us; /* monotonic; TIME_NEVER */
 };
 
 /* -1 with LIMIT when the arena is full. */

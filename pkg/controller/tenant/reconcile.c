@@ -124,6 +124,7 @@ static void record_changes(const struct turn *turn)
 		[TENANT_EXCEEDED] = CONDITION_TRUE,    [TENANT_TOPOLOGY] = CONDITION_TRUE,
 		[TENANT_OBJECTIVES] = CONDITION_FALSE, [TENANT_ABNORMAL] = CONDITION_TRUE,
 		[TENANT_THROTTLED] = CONDITION_TRUE,   [TENANT_UNPROTECTED] = CONDITION_TRUE,
+		[TENANT_IDLE] = CONDITION_TRUE,
 	};
 	const struct tenant_facts *tenant = &turn->lookup.facts;
 
@@ -255,6 +256,7 @@ static int decide_plan(struct turn *turn, struct error *err)
 		.unmoved = lookup->unmoved,
 		.unhelped = lookup->unhelped,
 		.kept = lookup->kept,
+		.idle = turn->feedback.idle,
 		.now_real_us = clock_real(loop_clock(turn->reconciler->loop)),
 	};
 
@@ -287,6 +289,7 @@ static int decide_feedback(struct turn *turn, struct error *err)
 		return -1;
 	cluster_blame(reconciler->cluster, turn->handle, turn->feedback.offender_pod,
 		      turn->feedback.proof, turn->now_us);
+	cluster_note_idle(reconciler->cluster, turn->handle, turn->feedback.idle.idle);
 	look_again(turn, turn->feedback.look_again_us);
 	turn->lookup.view.withhold = THROTTLE_WHOLE - turn->feedback.throttle.percent;
 	return 0;

@@ -59,7 +59,7 @@ static void a_status_has_all_amounts_and_conditions(void **state)
 		"than they were granted and cards of pods do not lie as is required','signals':["
 		"'MemoryOvershoot','TopologyMismatch'],'since':'2026-01-02T03:04:05Z',"
 		"'until':'2026-01-02T03:05:05Z','futileTries':2},'conditions':[" CONDITION("Ready") "," CONDITION("Accepted") "," CONDITION("Exceeded") "," CONDITION(
-			"Abnormal") "," CONDITION("Throttled") "," CONDITION("TopologyMismatch") "," CONDITION("Objectives") "," CONDITION("Unprotected") "]}}");
+			"Abnormal") "," CONDITION("Throttled") "," CONDITION("TopologyMismatch") "," CONDITION("Objectives") "," CONDITION("Unprotected") "," CONDITION("IdleGPUs") "]}}");
 }
 
 static void a_status_without_ceiling_leaves_it_out(void **state)
