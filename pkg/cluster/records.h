@@ -374,13 +374,14 @@ struct tenant_record {
 	uint32_t name, uid;      /* a reference each */
 	struct blame {
 		struct uid uid;
-		int64_t told_us;       /* monotonic */
-		uint32_t pod, signals; /* signals: 0 for nobody */
-	} blame;                       /* cluster_blame() */
-	int64_t idle;                  /* cluster_note_idle() */
-	uint32_t unmoved;              /* a reference; cluster_tell_unmoved() */
-	uint32_t unhelped;             /* likewise; cluster_tell_unhelped() */
-	uint32_t kept;                 /* likewise; cluster_tell_kept() */
+		int64_t told_us; /* monotonic; 0: never */
+		uint32_t pod, signals;
+		bool normal;
+	} blame;           /* cluster_blame() */
+	int64_t idle;      /* cluster_note_idle() */
+	uint32_t unmoved;  /* a reference; cluster_tell_unmoved() */
+	uint32_t unhelped; /* likewise; cluster_tell_unhelped() */
+	uint32_t kept;     /* likewise; cluster_tell_kept() */
 	uint32_t first_member, n_members;
 	uint32_t first_selection, n_selections;
 	uint32_t bindings[TENANT_BINDING_COUNT];

@@ -14,7 +14,7 @@ from tenants import Tenant
 from test_feedback_ladder import NODE, start, throttle
 
 MUCH = 20 * GIB  # of a card of 80, where a tenth is granted
-PACE = {"graceSeconds": 5, "alertSeconds": 1, "stepSeconds": 1, "floorSeconds": 12, "restSeconds": 1, "idleSeconds": 30}
+PACE = {"graceSeconds": 5, "alertSeconds": 1, "stepSeconds": 1, "floorSeconds": 25, "restSeconds": 1, "idleSeconds": 30}
 FEEDBACK = {"mode": "Throttle", "decrease": 90, "recoverPerMinute": 100, "floorPercent": 50, "evictOffender": True}
 QUICK = {"preemptible": {"minRunSeconds": 0}}
 PROTECTION = {"mode": "Enforce", "minVictimRunSeconds": 0, "cooldownSeconds": 0, "observationSeconds": 60}
@@ -126,7 +126,7 @@ def wait_rest(street):
     """Until the ladder has been all the way without effect."""
     def reached():
         got = throttle(street.tenant)
-        return got.get("futile", 0) >= 1 or NotYet(got)
+        return got.get("futileTries", 0) >= 1 or NotYet(got)
     wait_for(reached, "it was at the floor in vain", timeout=120)
 
 

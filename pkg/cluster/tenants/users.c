@@ -31,14 +31,17 @@ static int64_t granted(const struct cluster *cluster, const struct pod_record *p
 	return saturating_add(part.bytes, of_claim.bytes);
 }
 
-void cluster_blame(struct cluster *cluster, uint32_t tenant, uint32_t pod, uint32_t signals,
+void cluster_blame(struct cluster *cluster, uint32_t tenant, const struct cluster_blame *blame,
 		   int64_t now_us)
 {
-	struct blame *blame = &tenant_at(cluster, tenant)->blame;
+	struct blame *told = &tenant_at(cluster, tenant)->blame;
 
-	*blame = (struct blame){.signals = signals, .told_us = now_us, .pod = pod};
-	if (pod != TABLE_NONE)
-		blame->uid = pod_at(cluster, pod)->uid;
+	*told = (struct blame){.told_us = now_us,
+			       .pod = blame->pod,
+			       .signals = blame->signals,
+			       .normal = blame->normal};
+	if (blame->pod != TABLE_NONE)
+		told->uid = pod_at(cluster, blame->pod)->uid;
 }
 
 void cluster_note_idle(struct cluster *cluster, uint32_t tenant, int64_t pods)
@@ -46,17 +49,17 @@ void cluster_note_idle(struct cluster *cluster, uint32_t tenant, int64_t pods)
 	tenant_at(cluster, tenant)->idle = pods;
 }
 
-uint32_t cluster_blamed(const struct cluster *cluster, uint32_t tenant, int64_t now_us,
-			uint32_t *ret_signals)
+struct cluster_blame cluster_blamed(const struct cluster *cluster, uint32_t tenant, int64_t now_us)
 {
-	const struct blame *blame = &tenant_at(cluster, tenant)->blame;
+	const struct blame *told = &tenant_at(cluster, tenant)->blame;
+	struct cluster_blame blame = {told->pod, told->signals, told->normal};
 
-	*ret_signals = blame->signals;
-	if (blame->signals == 0 || now_us - blame->told_us >= CLUSTER_BLAME_US ||
-	    !table_has(&cluster->pods, blame->pod) ||
-	    !uid_equal(pod_at(cluster, blame->pod)->uid, blame->uid))
-		return TABLE_NONE;
-	return blame->pod;
+	if (told->told_us == 0 || now_us - told->told_us >= CLUSTER_BLAME_US)
+		return (struct cluster_blame){TABLE_NONE, 0, false};
+	if (!table_has(&cluster->pods, told->pod) ||
+	    !uid_equal(pod_at(cluster, told->pod)->uid, told->uid))
+		blame.pod = TABLE_NONE;
+	return blame;
 }
 
 static int64_t crashes(const struct cluster *cluster, const struct pod_record *pod,

@@ -23,15 +23,19 @@ struct cluster_user {
 };
 
 /*
- * The pod of a tenant that is proven to use more than it may, as who watches it tells, and by which
- * signals, FEEDBACK_BIT()s; TABLE_NONE: none is. What is not told anew for CLUSTER_BLAME_US holds
- * no more. @now_us: monotonic.
+ * Of a tenant, as who watches it tells: the pod that is proven to use more than it may, TABLE_NONE
+ * where none is, by which signals, FEEDBACK_BIT()s; and whether its use is known to be normal. What
+ * is not told anew for CLUSTER_BLAME_US holds no more. @now_us: monotonic.
  */
+struct cluster_blame {
+	uint32_t pod, signals;
+	bool normal;
+};
+
 #define CLUSTER_BLAME_US (30LL * 1000 * 1000)
-void cluster_blame(struct cluster *cluster, uint32_t tenant, uint32_t pod, uint32_t signals,
+void cluster_blame(struct cluster *cluster, uint32_t tenant, const struct cluster_blame *blame,
 		   int64_t now_us);
-uint32_t cluster_blamed(const struct cluster *cluster, uint32_t tenant, int64_t now_us,
-			uint32_t *ret_signals);
+struct cluster_blame cluster_blamed(const struct cluster *cluster, uint32_t tenant, int64_t now_us);
 
 /* How many pods of the tenant are idle; for who shows it. */
 void cluster_note_idle(struct cluster *cluster, uint32_t tenant, int64_t pods);

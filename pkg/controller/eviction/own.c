@@ -164,16 +164,16 @@ static struct str offend(struct eviction_turn *turn, const struct plan_ask *ask)
 {
 	struct receipt_pod self;
 	struct own_found found;
-	uint32_t pod, signals;
+	struct cluster_blame blame =
+		cluster_blamed(turn->reconciler->cluster, turn->tenant, turn->now_us);
 
-	pod = cluster_blamed(turn->reconciler->cluster, turn->tenant, turn->now_us, &signals);
-	own_offender(&(struct own_view){turn->reconciler->cluster, ask, turn->tenant}, pod, signals,
-		     &found);
+	own_offender(&(struct own_view){turn->reconciler->cluster, ask, turn->tenant}, blame.pod,
+		     blame.signals, &found);
 	if (found.verdict != OWN_GO)
 		return str_from(own_text(&found));
-	if (!eviction_name_pod(turn, pod, &self) || !limits_allow(turn, &self, found.n))
+	if (!eviction_name_pod(turn, blame.pod, &self) || !limits_allow(turn, &self, found.n))
 		return STR("the limits on evictions leave none");
-	issue(turn, RECEIPT_OFFENDER, &self, &found, prove_offender(turn, &found, signals));
+	issue(turn, RECEIPT_OFFENDER, &self, &found, prove_offender(turn, &found, blame.signals));
 	return STR_NONE;
 }
 
@@ -234,25 +234,17 @@ bool eviction_own_may_go(struct eviction_turn *turn, const struct receipt *recei
 					     turn->reconciler->config->pace.idle);
 }
 
-static bool is_normal_again(const struct eviction_turn *turn)
-{
-	enum throttle_step step = turn->facts.status.throttle.step;
-
-	return step == THROTTLE_NONE ||
-	       (step == THROTTLE_RELEASE && turn->facts.status.throttle.futile == 0);
-}
-
 static void end_gone(struct eviction_turn *turn, struct receipt *receipt)
 {
 	if (receipt->cause == RECEIPT_IDLE)
 		eviction_end(turn, receipt, RECEIPT_HELPED, "What was idle is free.");
-	else if (is_normal_again(turn))
+	else if (cluster_blamed(turn->reconciler->cluster, turn->tenant, turn->now_us).normal)
 		eviction_end(turn, receipt, RECEIPT_HELPED, "It went, and use is normal again.");
 	else if (turn->now_real_us >= receipt->held_until_us)
 		eviction_end(turn, receipt, RECEIPT_INEFFECTIVE,
 			     "It went, and use is abnormal still.");
 	else
-		eviction_look_again(turn, receipt->held_until_us);
+		eviction_look_again(turn, turn->now_real_us + EVICTION_RELOOK_US);
 }
 
 bool eviction_own_ended(struct eviction_turn *turn, struct receipt *receipt,

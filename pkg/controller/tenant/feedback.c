@@ -171,7 +171,7 @@ static void name_offender(const struct tenant_seen *seen, uint64_t key,
 				continue;
 			feedback->offender_namespace = lookup->view.members[i].name;
 			feedback->offender = user.name;
-			feedback->offender_pod = pod;
+			feedback->blame.pod = pod;
 			return;
 		}
 }
@@ -273,8 +273,8 @@ int tenant_feedback_step(struct tenant_watches *watches, const struct tenant_see
 	const struct feedback_spec *spec = &tenant->spec.feedback;
 	bool in_force = !tenant->terminating && !tenant->invalid;
 	struct feedback_verdict verdict = {.unknown = FEEDBACK_BIT(FEEDBACK_SIGNAL_COUNT) - 1};
-	struct tenant_feedback feedback = {
-		.throttle = throttle_before(tenant), .offender_pod = TABLE_NONE, .proof = 0};
+	struct tenant_feedback feedback = {.throttle = throttle_before(tenant),
+					   .blame = {TABLE_NONE, 0, false}};
 
 	if (!in_force || spec->mode == FEEDBACK_OFF)
 		forget(watch_at(watches, seen->tenant));
@@ -286,7 +286,8 @@ int tenant_feedback_step(struct tenant_watches *watches, const struct tenant_see
 						  seen->now_real_us);
 	if (verdict.has_offender)
 		name_offender(seen, verdict.offender, &feedback);
-	feedback.proof = verdict.proof;
+	feedback.blame.signals = verdict.proof;
+	feedback.blame.normal = verdict.outcome == FEEDBACK_NORMAL;
 	plan_next_look(seen, spec, &feedback);
 	look_for_idle(seen, &feedback);
 	*ret_feedback = feedback;

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "cluster/tenants/tenants.h"
+#include "cluster/tenants/users.h"
 #include "feedback/ladder.h"
 #include "quota/tenant_plan.h"
 
@@ -46,7 +47,7 @@ struct tenant_feedback {
 	uint32_t unseen;               /* FEEDBACK_BIT()s of signals that are unknown */
 	struct str offender_namespace; /* of a pod that is proven to be the one; empty: none is */
 	struct str offender;
-	uint32_t offender_pod, proof; /* its handle, or TABLE_NONE; FEEDBACK_BIT()s */
+	struct cluster_blame blame;
 	struct tenant_idle idle;
 	int64_t look_again_us; /* monotonic; TIME_NEVER */
 };

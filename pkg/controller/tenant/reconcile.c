@@ -287,8 +287,7 @@ static int decide_feedback(struct turn *turn, struct error *err)
 	if (tenant_feedback_step(&reconciler->watches, &seen, &reconciler->arena, &turn->feedback,
 				 err) < 0)
 		return -1;
-	cluster_blame(reconciler->cluster, turn->handle, turn->feedback.offender_pod,
-		      turn->feedback.proof, turn->now_us);
+	cluster_blame(reconciler->cluster, turn->handle, &turn->feedback.blame, turn->now_us);
 	cluster_note_idle(reconciler->cluster, turn->handle, turn->feedback.idle.idle);
 	look_again(turn, turn->feedback.look_again_us);
 	turn->lookup.view.withhold = THROTTLE_WHOLE - turn->feedback.throttle.percent;
