@@ -122,6 +122,7 @@ static void hear(struct world *w)
 				    .holder = STR("n"),
 				    .resource_version = ++w->version,
 				    .renew_us = w->now_us,
+				    .seen_us = w->now_us,
 				    .duration_us = HELD_US};
 
 	assert_int_equal(cluster_apply_agent(w->cluster, &agent, w->now_us, NULL), 0);

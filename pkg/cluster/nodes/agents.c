@@ -7,6 +7,7 @@
 #include "cluster/nodes/gpunodes_internal.h"
 
 #define DURATION_MOST_US (60 * USEC_PER_MIN)
+#define TOLD_HOLE_US     (90 * USEC_PER_SEC)
 
 uint32_t agent_find(const struct cluster *cluster, struct str lease)
 {
@@ -65,6 +66,17 @@ static bool is_renewed(const struct agent_record *record, const struct agent_fac
 	return record->duration_us == 0 || record->renew_us != facts->renew_us;
 }
 
+/* After a hole nobody knows whether what is idle now was busy meanwhile. */
+static void note_told(struct cluster *cluster, struct agent_record *record, int64_t now_us)
+{
+	uint32_t node = node_find(cluster, intern_str(cluster->intern, record->node));
+
+	if (record->told_us > 0 && now_us - record->told_us > TOLD_HOLE_US && node != TABLE_NONE &&
+	    node_at(cluster, node)->gpu_node != TABLE_NONE)
+		seen_forget_idle(cluster, node_at(cluster, node)->gpu_node, now_us);
+	record->told_us = now_us;
+}
+
 static void update(struct cluster *cluster, uint32_t agent, const struct agent_facts *facts,
 		   int64_t now_us)
 {
@@ -75,7 +87,7 @@ static void update(struct cluster *cluster, uint32_t agent, const struct agent_f
 	if (renewed)
 		record->heard_us = now_us;
 	if (facts->seen_us != record->seen_us)
-		record->told_us = now_us;
+		note_told(cluster, record, now_us);
 	record->seen_us = facts->seen_us;
 	record->renew_us = facts->renew_us;
 	record->duration_us = MIN(facts->duration_us, DURATION_MOST_US);

@@ -222,7 +222,7 @@ static void look_for_idle(const struct tenant_seen *seen, struct tenant_feedback
 			if (user.holds)
 				see_idle(seen, &user, lookup->view.members[i].name, feedback);
 		}
-	if (feedback->idle.told > 0)
+	if (feedback->idle.pods > 0)
 		feedback->look_again_us =
 			MIN(feedback->look_again_us,
 			    seen->now_us + MIN(TENANT_IDLE_LOOK_US, seen->pace->idle / 4));

@@ -93,10 +93,19 @@ static void hear(struct scene *s, int64_t ago_s)
 				    .holder = STR("n"),
 				    .resource_version = ++s->version,
 				    .renew_us = NOW - ago_s * USEC_PER_SEC,
+				    .seen_us = NOW - ago_s * USEC_PER_SEC,
 				    .duration_us = 40 * USEC_PER_SEC};
 
 	assert_int_equal(cluster_apply_agent(s->cluster, &agent, NOW - ago_s * USEC_PER_SEC, NULL),
 			 0);
+}
+
+/* And all the time from then on. */
+static void hear_since(struct scene *s, int64_t ago_s)
+{
+	for (; ago_s > 1; ago_s -= 30)
+		hear(s, ago_s);
+	hear(s, 1);
 }
 
 static void lose(struct scene *s, int64_t ago_s)
@@ -330,9 +339,12 @@ static void a_bad_objective_is_suffering_too(void **state)
 			struct slo_moment moment = {NOW + (1 - far) * 60 * USEC_PER_SEC +
 							    i * USEC_PER_SEC,
 						    NOW + i * USEC_PER_SEC, USEC_PER_SEC};
-			struct slo_point point = {0.9, 1, moment.real_us,
-						  cluster_point_pod(s->cluster, value,
-								    far ? STR("far") : STR("web"))};
+			struct slo_point point = {
+				.value = 0.9,
+				.sum = 1,
+				.at_us = moment.real_us,
+				.pod = cluster_point_pod(s->cluster, value,
+							 far ? STR("far") : STR("web"))};
 			struct slo_reading reading = {.points = &point, .n_points = 1};
 
 			cluster_take_reading(s->cluster, chat, 0, &reading, &moment);
@@ -406,7 +418,7 @@ static void who_does_nothing_for_so_long_goes(void **state)
 	add_pod(s, lazy);
 	hear(s, 1900);
 	tell(s, 1900);
-	hear(s, 1);
+	hear_since(s, 1890);
 	assert_int_equal(idle(s), OWN_GO);
 	assert_int_equal(s->found.n, 1);
 	s->ask.now_us = NOW - 200 * USEC_PER_SEC;
@@ -432,7 +444,7 @@ static void what_is_not_known_is_not_idle(void **state)
 		add_pod(s, *cases[i]);
 		hear(s, 1900);
 		tell(s, 1900);
-		hear(s, 1);
+		hear_since(s, 1890);
 		assert_int_equal(idle(s), OWN_NOBODY);
 	}
 }
@@ -448,7 +460,7 @@ static void work_in_between_begins_it_anew(void **state)
 	tell(s, 1500);
 	s->pods[0].sm_percent = 0;
 	tell(s, 1490);
-	hear(s, 1);
+	hear_since(s, 3990);
 	assert_int_equal(idle(s), OWN_NOBODY);
 }
 
@@ -460,8 +472,19 @@ static void an_agent_that_was_away_has_seen_nothing(void **state)
 	hear(s, 4000);
 	tell(s, 4000);
 	lose(s, 1500);
-	hear(s, 1400);
-	hear(s, 1);
+	hear_since(s, 1400);
+	assert_int_equal(idle(s), OWN_NOBODY);
+}
+
+static void figures_that_were_not_seen_for_a_while_are_no_proof(void **state)
+{
+	struct scene *s = *state;
+
+	add_pod(s, lazy);
+	hear(s, 4000);
+	tell(s, 4000);
+	hear(s, 1500); /* its Lease went on, say; what it tells did not */
+	hear_since(s, 1400);
 	assert_int_equal(idle(s), OWN_NOBODY);
 }
 
@@ -477,7 +500,7 @@ static void a_gang_is_idle_where_all_of_it_is(void **state)
 	add_pod(s, second);
 	hear(s, 4000);
 	tell(s, 4000);
-	hear(s, 1);
+	hear_since(s, 3990);
 	assert_int_equal(idle(s), OWN_GANG_BUSY);
 	s->pods[1].sm_percent = 0;
 	tell(s, 2000);
@@ -499,7 +522,7 @@ static void who_is_idle_longest_goes_first(void **state)
 	tell(s, 4000);
 	s->pods[0].sm_percent = 0;
 	tell(s, 3000);
-	hear(s, 1);
+	hear_since(s, 3990);
 	assert_int_equal(idle(s), OWN_GO);
 	assert_int_equal(s->found.pod, pod_of(s, "train", "lazy"));
 }
@@ -518,6 +541,7 @@ int main(void)
 		TEST(what_is_not_known_is_not_idle),
 		TEST(work_in_between_begins_it_anew),
 		TEST(an_agent_that_was_away_has_seen_nothing),
+		TEST(figures_that_were_not_seen_for_a_while_are_no_proof),
 		TEST(a_gang_is_idle_where_all_of_it_is),
 		TEST(who_is_idle_longest_goes_first),
 	};
