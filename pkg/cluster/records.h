@@ -71,15 +71,15 @@ struct exit_record {
 	uint32_t labels;         /* interned, packed: those that its namespace's budgets ask for */
 	uint32_t labels_version; /* of namespace_budgets, that they were read for */
 	uint32_t budget;         /* the one that selects it */
+	uint32_t crashed_s;      /* real: the last bad end of those that run again; 0: none */
 	uint32_t demand;         /* what it takes of a node; TABLE_NONE: not known yet */
 	uint32_t terms;          /* what it asks of one, in texts */
 	uint32_t repels;         /* its anti-affinity, likewise; TABLE_NONE: none */
 	uint32_t repeller;       /* of that, while it is on a node */
 	uint8_t budgets;         /* enum victim_budget, its status not looked at */
 	bool daemon, mirror;
-	bool terms_settled;      /* terms are those of a pod that is bound */
-	uint16_t waiting, again; /* containers that crash, as in struct pod_crashes */
-	uint32_t crashed_s;      /* real; 0: none */
+	bool terms_settled;             /* terms are those of a pod that is bound */
+	uint8_t waiting : 4, again : 4; /* containers that crash, up to 15: struct pod_crashes */
 };
 
 #define LABELS_UNREAD UINT32_MAX

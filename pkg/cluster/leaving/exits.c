@@ -22,6 +22,8 @@ void exit_remove(struct cluster *cluster, uint32_t pod)
 	table_remove(&cluster->exits, pod_at(cluster, pod)->exit);
 }
 
+#define CRASHES_MOST 15U
+
 static void describe(struct exit_record *record, const struct pod_facts *facts)
 {
 	record->started_s = real_seconds(facts->exit.started_us);
@@ -29,8 +31,8 @@ static void describe(struct exit_record *record, const struct pod_facts *facts)
 	record->grace_s = real_seconds(facts->exit.grace_us);
 	record->daemon = str_equal(facts->owner_kind, STR("DaemonSet"));
 	record->mirror = facts->exit.mirror;
-	record->waiting = (uint16_t)MIN(facts->crashes.waiting, (uint32_t)UINT16_MAX);
-	record->again = (uint16_t)MIN(facts->crashes.again, (uint32_t)UINT16_MAX);
+	record->waiting = MIN(facts->crashes.waiting, CRASHES_MOST) & CRASHES_MOST;
+	record->again = MIN(facts->crashes.again, CRASHES_MOST) & CRASHES_MOST;
 	record->crashed_s = real_seconds(facts->crashes.ended_us);
 }
 

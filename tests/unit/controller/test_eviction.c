@@ -21,7 +21,7 @@
 struct world {
 	struct fake_kube_world kube;
 	struct cluster *cluster;
-	struct placement_weights weights;
+	struct controller_config config;
 	struct recorder *recorder;
 	struct caches *caches;
 	struct eviction_reconciler reconciler;
@@ -36,7 +36,7 @@ static int setup(void **state)
 	fake_kube_world_init(&w->kube);
 	w->kube.clock.real_us = FULL_CLUSTER_NOW_US;
 	w->cluster = cluster_new(&key);
-	w->weights = PLACEMENT_WEIGHTS_DEFAULT;
+	controller_config_init(&w->config);
 	w->recorder = recorder_new(w->kube.client, &(struct recorder_options){"test", "test-0", 1});
 	w->caches = caches_new(w->kube.client, &(struct caches_options){.cluster = w->cluster});
 	w->pod = full_cluster_make(w->cluster, NODES, 1);
@@ -46,7 +46,7 @@ static int setup(void **state)
 		.caches = w->caches,
 		.recorder = w->recorder,
 		.loop = w->kube.loop,
-		.weights = &w->weights,
+		.config = &w->config,
 	};
 	eviction_reconciler_init(&w->reconciler, NULL);
 	*state = w;
