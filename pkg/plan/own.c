@@ -96,7 +96,7 @@ static bool is_proven(const struct own_view *view, uint32_t pod, uint32_t signal
 {
 	struct cluster_usage usage = cluster_pod_usage(view->cluster, pod);
 
-	return feedback_families(signals) >= 2 && usage.cards > 0 &&
+	return feedback_families(signals) >= 2 && usage.source == USAGE_AGENT &&
 	       view->ask->now_us - usage.sampled_us < OWN_FRESH_US;
 }
 
