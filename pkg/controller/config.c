@@ -2,8 +2,8 @@
 /* Reads --config through a field table, then checks ranges by a table of their own. */
 #include "controller/config.h"
 
-#include "controller/config_prometheus.h"
 #include "controller/config_resources.h"
+#include "controller/config_servers.h"
 
 #include <string.h>
 
@@ -33,12 +33,6 @@ struct wire_scheduling {
 	int64_t candidates;
 };
 
-struct wire_alertmanager {
-	uint64_t present;
-	struct str url;
-	int64_t timeout;
-};
-
 struct wire_pace {
 	uint64_t present;
 	int64_t grace, alert, step, floor, rest, idle, recover;
@@ -50,9 +44,9 @@ struct wire_config {
 	struct wire_election election;
 	int64_t recount_period, usage_interval;
 	struct wire_scheduling scheduling;
-	struct wire_prometheus prometheus;
+	struct wire_server prometheus;
 	struct wire_list resources; /* struct wire_resource */
-	struct wire_alertmanager alertmanager;
+	struct wire_server alertmanager;
 	struct wire_pace pace;
 };
 
@@ -80,13 +74,6 @@ static const struct field scheduling_fields[] = {
 static const struct schema scheduling_schema =
 	SCHEMA("scheduling", struct wire_scheduling, scheduling_fields);
 
-static const struct field alertmanager_fields[] = {
-	FIELD(struct wire_alertmanager, url, "url", 0, FIELD_STRING),
-	FIELD(struct wire_alertmanager, timeout, "timeoutSeconds", 0, FIELD_INT64),
-};
-static const struct schema alertmanager_schema =
-	SCHEMA("alertmanager", struct wire_alertmanager, alertmanager_fields);
-
 static const struct field pace_fields[] = {
 	FIELD(struct wire_pace, grace, "graceSeconds", 0, FIELD_INT64),
 	FIELD(struct wire_pace, alert, "alertSeconds", 0, FIELD_INT64),
@@ -112,7 +99,7 @@ static const struct field config_fields[] = {
 	FIELD_SUB(struct wire_config, resources, "resources", 0, FIELD_MESSAGES,
 		  &wire_resource_schema),
 	FIELD_SUB(struct wire_config, alertmanager, "alertmanager", 0, FIELD_MESSAGE,
-		  &alertmanager_schema),
+		  &wire_alertmanager_schema),
 	FIELD_SUB(struct wire_config, pace, "feedback", 0, FIELD_MESSAGE, &pace_schema),
 };
 static const struct schema config_schema = SCHEMA(CONFIG_KIND, struct wire_config, config_fields);
@@ -129,7 +116,7 @@ void controller_config_init(struct controller_config *config)
 		.weights = PLACEMENT_WEIGHTS_DEFAULT,
 		.candidates = PLACEMENT_CANDIDATES_DEFAULT,
 		.prometheus = {.interval_us = 15 * USEC_PER_SEC, .timeout_us = 5 * USEC_PER_SEC},
-		.alertmanager_timeout_us = 5 * USEC_PER_SEC,
+		.alertmanager = {.timeout_us = 5 * USEC_PER_SEC},
 		.pace = FEEDBACK_PACE_DEFAULT,
 	};
 }
@@ -139,6 +126,7 @@ void controller_config_clear(struct controller_config *config)
 	arena_clear(&config->memory);
 	config->resources = (struct source_table){NULL, 0};
 	config->prometheus = (struct config_prometheus){0};
+	config->alertmanager = (struct config_alertmanager){0};
 }
 
 /* A number that was given, in its range, and what it is kept as. Absent (0 and not present) keeps
@@ -226,27 +214,6 @@ static int read_pace(const struct wire_pace *wire, struct feedback_pace *pace, s
 	return read_numbers(all, ARRAY_SIZE(all), err);
 }
 
-static int read_alertmanager(const struct wire_alertmanager *wire, struct controller_config *config,
-			     struct error *err)
-{
-	const struct number timeout = {
-		"alertmanager.timeoutSeconds",    wire,        1, wire->timeout, 1, 60,
-		&config->alertmanager_timeout_us, USEC_PER_SEC};
-
-	if (wire->present == 0)
-		return 0;
-	if (str_empty(wire->url) || wire->url.len >= sizeof(config->alertmanager_url))
-		return error_set(err, ERROR_INVALID,
-				 "alertmanager.url: must have 1 to %zu characters",
-				 sizeof(config->alertmanager_url) - 1);
-	if (!str_starts_with(wire->url, STR("http://")) &&
-	    !str_starts_with(wire->url, STR("https://")))
-		return error_set(err, ERROR_INVALID, "alertmanager.url: no http or https URL");
-	memcpy(config->alertmanager_url, wire->url.data, wire->url.len);
-	config->alertmanager_url[wire->url.len] = '\0';
-	return read_number(&timeout, err);
-}
-
 static int read_wire(const struct wire_config *wire, struct controller_config *config,
 		     struct error *err)
 {
@@ -274,8 +241,11 @@ static int read_wire(const struct wire_config *wire, struct controller_config *c
 		return -1;
 	if (read_numbers(all, ARRAY_SIZE(all), err) < 0 ||
 	    read_weights(&wire->scheduling.weights, &config->weights, err) < 0 ||
-	    read_pace(&wire->pace, &config->pace, err) < 0 ||
-	    read_alertmanager(&wire->alertmanager, config, err) < 0)
+	    read_pace(&wire->pace, &config->pace, err) < 0)
+		return -1;
+	if (wire->alertmanager.present != 0 &&
+	    config_read_alertmanager(&wire->alertmanager, &config->memory, &config->alertmanager,
+				     err) < 0)
 		return -1;
 	if (wire_has(wire, 6) && config_read_prometheus(&wire->prometheus, &config->memory,
 							&config->prometheus, err) < 0)

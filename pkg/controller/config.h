@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "model/pace.h"
 #include "model/placement.h"
+#include "prom/access.h"
 
 /*
  * The document given by --config: YAML or JSON, apiVersion config.gpuqos.io/v1alpha1, kind
@@ -36,9 +37,10 @@
  *     bearerTokenFile: /path          # read anew for each query; or username and passwordFile
  *     caFile: /path                   # PEM; left out, the system's
  *     deviceSeries: [DCGM, HAMi, AMD] # exporters asked about devices; left out, none
+ *     certFile: /path                 # PEM, a client certificate; with keyFile
  *   alertmanager:                     # left out, nobody is alerted; url is required in it
  *     url: http://alertmanager.monitoring:9093
- *     timeoutSeconds: 5               # of one post, 1 to 60
+ *     timeoutSeconds: 5               # of one post, 1 to 60; and files as prometheus has them
  *   feedback:                         # how fast abnormal use is answered, see docs/feedback.md
  *     graceSeconds: 60                # 5 to 3600
  *     alertSeconds: 60                # 1 to 86400
@@ -50,10 +52,14 @@
  *   resources: []                     # GPUs that no adapter knows: see api/source_table.h
  */
 struct config_prometheus {
-	/* In the config's memory; NULL where not given, and url: there is none. */
-	const char *url, *bearer_token_file, *username, *password_file, *ca_file;
+	struct prom_access access; /* in the config's memory; url NULL: there is none */
 	int64_t interval_us, timeout_us;
 	uint32_t exporters; /* that are asked about devices, a bit each of enum exporter */
+};
+
+struct config_alertmanager {
+	struct prom_access access; /* likewise */
+	int64_t timeout_us;
 };
 
 struct controller_config {
@@ -63,8 +69,7 @@ struct controller_config {
 	struct placement_weights weights;
 	int64_t candidates; /* nodes of which the extender's filter tells; 0: all */
 	struct config_prometheus prometheus;
-	char alertmanager_url[512]; /* empty: none */
-	int64_t alertmanager_timeout_us;
+	struct config_alertmanager alertmanager;
 	struct feedback_pace pace;
 	struct source_table resources; /* rows and their texts in `memory` */
 	struct arena memory;

@@ -273,6 +273,7 @@ static struct pages_view view_of(const struct controller *controller)
 		.log_dropped = log_dropped(controller->options.log),
 		.events_dropped = recorder_dropped(controller->recorder),
 		.objectives = objectives_stats(controller->objectives),
+		.alerts = alertmanager_counts(controller->alerts),
 	};
 }
 
@@ -414,14 +415,12 @@ static int new_objectives(struct controller *controller, struct error *err)
 
 static int new_alerts(struct controller *controller, struct error *err)
 {
-	const struct controller_config *config = controller->options.config;
+	const struct config_alertmanager *config = &controller->options.config->alertmanager;
+	const struct alertmanager_options options = {config->access, config->timeout_us};
 
-	if (config->alertmanager_url[0] == '\0')
+	if (!config->access.url)
 		return 0;
-	return alertmanager_new(controller->loop,
-				&(struct alertmanager_options){config->alertmanager_url,
-							       config->alertmanager_timeout_us},
-				&controller->alerts, err);
+	return alertmanager_new(controller->loop, &options, &controller->alerts, err);
 }
 
 static int know_resources(struct controller *controller, struct error *err)

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "controller/caches.h"
 #include "controller/objectives/objectives.h"
+#include "prom/alertmanager.h"
 
 /* What can be read off the state when a page is asked for; nothing here is counted twice. */
 
@@ -19,6 +20,7 @@ struct pages_view {
 	int64_t log_dropped;
 	uint64_t events_dropped;
 	struct objectives_stats objectives;
+	struct alertmanager_counts alerts;
 };
 
 /* Prometheus families of caches, quotas, election and log. */

@@ -58,6 +58,17 @@ static void write_verdicts(const struct pages_view *view, struct buf *page)
 	}
 }
 
+static void write_posts(const struct pages_view *view, struct buf *page)
+{
+	static const char name[] = "gpuqos_alertmanager_posts_total";
+	const struct metric_label taken = {"result", STR("taken")};
+	const struct metric_label failed = {"result", STR("failed")};
+
+	metrics_write_family(page, name, "counter", "Posts of alerts to Alertmanager.");
+	metrics_write_sample(page, name, &taken, 1, (double)view->alerts.posts);
+	metrics_write_sample(page, name, &failed, 1, (double)view->alerts.failed);
+}
+
 static void write_queries(const struct pages_view *view, struct buf *page)
 {
 	static const char name[] = "gpuqos_prometheus_queries_total";
@@ -105,4 +116,5 @@ void pages_write_objectives(const struct pages_view *view, struct buf *page)
 	write_verdicts(view, page);
 	write_queries(view, page);
 	write_series(view, page);
+	write_posts(view, page);
 }

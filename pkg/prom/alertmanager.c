@@ -12,14 +12,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json_out.h"
-#include "http/client.h"
-#include "prom/url.h"
+#include "prom/server.h"
 
-#define CONNECT_US (5 * USEC_PER_SEC)
-#define SOON_US    (USEC_PER_SEC / 5) /* several that change together go in one post */
-#define RETRY_US   USEC_PER_SEC
-#define PATH       "/api/v2/alerts"
-#define BODY_MOST  ((size_t)ALERTS_MOST * 4 * (ALERTS_TEXT + 128))
+#define SOON_US   (USEC_PER_SEC / 5) /* several that change together go in one post */
+#define RETRY_US  USEC_PER_SEC
+#define PATH      "/api/v2/alerts"
+#define BODY_MOST ((size_t)ALERTS_MOST * 4 * (ALERTS_TEXT + 128))
 
 struct entry {
 	char *name, *tenant, *severity, *summary; /* owned */
@@ -29,9 +27,8 @@ struct entry {
 
 struct alertmanager {
 	struct loop *loop;
-	struct http_pool *pool;
+	struct prom_server server;
 	struct loop_timer timer;
-	char *url;
 	int64_t timeout_us, retry_us;
 	struct entry *entries; /* owned */
 	size_t n_entries, capacity;
@@ -236,7 +233,6 @@ static void on_done(void *context, const struct http_response *response, const s
 
 static void on_timer(void *context)
 {
-	const struct http_header headers[] = {{"Content-Type", "application/json", false}};
 	struct alertmanager *alerts = context;
 	const struct http_handlers handlers = {.on_done = on_done, .context = alerts};
 	struct buf body CLEANUP(buf_clear);
@@ -247,14 +243,10 @@ static void on_timer(void *context)
 	write_body(alerts, &body);
 	alerts->posting = alerts->turn;
 	alerts->busy = true;
-	if (http_send(alerts->pool,
-		      &(struct http_request){.method = "POST",
-					     .url = alerts->url,
-					     .headers = headers,
-					     .n_headers = 1,
-					     .body = buf_str(&body),
-					     .timeout_us = alerts->timeout_us},
-		      &handlers, NULL, &alerts->last) == 0)
+	if (prom_server_post(
+		    &alerts->server,
+		    &(struct prom_post){"application/json", buf_str(&body), alerts->timeout_us},
+		    &handlers, &alerts->last) == 0)
 		return;
 	alerts->busy = false;
 	alerts->counts.failed++;
@@ -263,30 +255,18 @@ static void on_timer(void *context)
 
 /* --- life */
 
-static bool is_url(const char *url)
-{
-	return str_starts_with(str_from(url), STR("http://")) ||
-	       str_starts_with(str_from(url), STR("https://"));
-}
-
 int alertmanager_new(struct loop *loop, const struct alertmanager_options *options,
 		     struct alertmanager **ret_alerts, struct error *err)
 {
-	CLEANUP(alertmanager_free) struct alertmanager *alerts = NULL;
+	CLEANUP(alertmanager_free) struct alertmanager *alerts = mem_alloc(sizeof(*alerts));
 
-	if (!is_url(options->url))
-		return error_set(err, ERROR_INVALID, "%s: no http or https URL", options->url);
-	alerts = mem_alloc(sizeof(*alerts));
 	alerts->loop = loop;
-	alerts->url = prom_url(options->url, PATH);
 	alerts->timeout_us = options->timeout_us;
 	alerts->retry_us = RETRY_US;
 	loop_timer_init(&alerts->timer, loop, "alertmanager", on_timer, alerts);
-	if (http_pool_new(loop,
-			  &(struct http_pool_options){.name = "alertmanager",
-						      .connect_timeout_us = CONNECT_US},
-			  &alerts->pool, err) < 0)
-		return -1;
+	if (prom_server_init(&alerts->server, loop,
+			     &(struct prom_place){"alertmanager", PATH, &options->access}, err) < 0)
+		return error_wrap(err, "alertmanager");
 	*ret_alerts = TAKE(alerts);
 	return 0;
 }
@@ -297,16 +277,18 @@ void alertmanager_free(struct alertmanager *alerts)
 		return;
 	alerts->busy = false;
 	alertmanager_forget(alerts);
-	http_pool_free(alerts->pool);
+	prom_server_clear(&alerts->server);
 	mem_free(alerts->entries);
-	mem_free(alerts->url);
 	mem_free(alerts);
 }
 
 struct alertmanager_counts alertmanager_counts(const struct alertmanager *alerts)
 {
-	struct alertmanager_counts counts = alerts->counts;
+	struct alertmanager_counts counts = {0};
 
+	if (!alerts)
+		return counts;
+	counts = alerts->counts;
 	for (size_t i = 0; i < alerts->n_entries; i++)
 		counts.firing += alerts->entries[i].ends_us == 0;
 	if (alerts->last.message[0] != '\0')

@@ -6,6 +6,7 @@
 #include "base/macros.h"
 #include "base/str.h"
 #include "loop/loop.h"
+#include "prom/access.h"
 
 /*
  * A client of Alertmanager's API v2 (POST /api/v2/alerts). Level-based: it is told of every alert
@@ -20,13 +21,13 @@
 #define ALERTS_TEXT      512  /* bytes of each text; longer ones are cut */
 
 struct alertmanager_options {
-	const char *url;    /* http or https, with the path before /api/v2 where there is one */
+	struct prom_access access;
 	int64_t timeout_us; /* of one post */
 };
 
 struct alertmanager;
 
-/* INVALID for a URL that is none. Options are copied. */
+/* INVALID for options that do not go together; errors of the files. Options are copied. */
 int alertmanager_new(struct loop *loop, const struct alertmanager_options *options,
 		     struct alertmanager **ret_alerts, struct error *err);
 void alertmanager_free(struct alertmanager *alerts);
@@ -51,6 +52,7 @@ struct alertmanager_counts {
 	struct str error; /* of the last post, borrowed; empty: it was taken */
 };
 
+/* Of NULL: nothing. */
 struct alertmanager_counts alertmanager_counts(const struct alertmanager *alerts);
 
 DEFINE_CLEANUP(struct alertmanager *, alertmanager_free)

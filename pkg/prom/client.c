@@ -2,101 +2,24 @@
 /* A POST, since queries are longer than what servers take in a URL. */
 #include "prom/client.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "http/client.h"
-#include "prom/url.h"
+#include "prom/server.h"
 
-#define CONNECT_US (5 * USEC_PER_SEC)
-#define MEMORY     (32 * 1024 * 1024) /* of one answer, read */
+#define MEMORY (32 * 1024 * 1024) /* of one answer, read */
 
 struct prom {
-	struct loop *loop;
-	struct http_pool *pool;
-	char *url, *token_file, *username, *password_file;
+	struct prom_server server;
 	int64_t timeout_us;
 	prom_fn done; /* NULL: nothing is under way */
 	void *context;
 	struct buf body;
 	struct arena arena;
 };
-
-/* --- files */
-
-/* Small regular files; white space around their text does not count where it is @trimmed. */
-static int read_file(const char *path, bool trimmed, struct buf *text, struct error *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char block[4096];
-	struct stat info;
-	ssize_t n = -1;
-
-	if (fd < 0)
-		return error_set_errno(err, errno, "%s", path);
-	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
-		while ((n = read(fd, block, sizeof(block))) > 0)
-			buf_add(text, block, (size_t)n);
-	mem_wipe(block, sizeof(block));
-	close(fd);
-	if (n < 0)
-		return error_set(err, ERROR_INVALID, "%s: cannot be read as a file", path);
-	if (text->overflowed)
-		return error_set(err, ERROR_LIMIT, "%s: too large", path);
-	while (trimmed && text->len > 0 && strchr(" \t\r\n", text->data[text->len - 1]))
-		text->data[--text->len] = '\0';
-	return 0;
-}
-
-/* --- credentials */
-
-static void add_base64(struct buf *to, struct str from)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < from.len; i += 3) {
-		uint32_t bits = 0;
-
-		for (size_t k = 0; k < 3; k++)
-			bits = bits << 8 |
-			       (i + k < from.len ? (unsigned char)from.data[i + k] : 0u);
-		for (size_t k = 0; k < 4; k++)
-			buf_add_char(to,
-				     i + k > from.len ? '=' : digits[bits >> (18 - 6 * k) & 63]);
-	}
-}
-
-/* The header's value; nothing where there are no credentials. */
-static int authorize(const struct prom *prom, struct buf *header, struct error *err)
-{
-	struct buf plain CLEANUP(buf_clear);
-	int r = 0;
-
-	buf_init(&plain, LIMIT_TOKEN);
-	if (prom->token_file) {
-		buf_add_cstr(header, "Bearer ");
-		return read_file(prom->token_file, true, header, err);
-	}
-	if (!prom->username)
-		return 0;
-	buf_printf(&plain, "%s:", prom->username);
-	r = read_file(prom->password_file, true, &plain, err);
-	if (r == 0) {
-		buf_add_cstr(header, "Basic ");
-		add_base64(header, buf_str(&plain));
-	}
-	if (plain.len > 0)
-		mem_wipe(plain.data, plain.len);
-	return r;
-}
 
 /* --- the answer */
 
@@ -175,31 +98,11 @@ static int send_query(struct prom *prom, struct str form, struct error *err)
 {
 	const struct http_handlers handlers = {
 		.on_body = on_body, .on_done = on_done, .context = prom};
-	struct buf authorization CLEANUP(buf_clear);
-	struct http_header headers[] = {
-		{"Accept", "application/json", false},
-		{"Content-Type", "application/x-www-form-urlencoded", false},
-		{"Authorization", NULL, true},
-	};
-	int r;
 
-	buf_init(&authorization, 2 * LIMIT_TOKEN);
-	r = authorize(prom, &authorization, err);
-	headers[2].value = authorization.data;
-	if (r == 0)
-		r = http_send(prom->pool,
-			      &(struct http_request){
-				      .method = "POST",
-				      .url = prom->url,
-				      .headers = headers,
-				      .n_headers = authorization.len > 0 ? 3 : 2,
-				      .body = form,
-				      .timeout_us = prom->timeout_us,
-			      },
-			      &handlers, NULL, err);
-	if (authorization.len > 0)
-		mem_wipe(authorization.data, authorization.len);
-	return r;
+	return prom_server_post(
+		&prom->server,
+		&(struct prom_post){"application/x-www-form-urlencoded", form, prom->timeout_us},
+		&handlers, err);
 }
 
 int prom_query(struct prom *prom, struct str query, prom_fn done, void *context, struct error *err)
@@ -229,46 +132,17 @@ bool prom_is_busy(const struct prom *prom)
 
 /* --- life */
 
-static int new_pool(struct prom *prom, const struct prom_options *options, struct error *err)
-{
-	struct buf ca CLEANUP(buf_clear);
-
-	buf_init(&ca, LIMIT_CERTIFICATE);
-	if (options->ca_file && read_file(options->ca_file, false, &ca, err) < 0)
-		return -1;
-	return http_pool_new(prom->loop,
-			     &(struct http_pool_options){
-				     .name = "prometheus",
-				     .tls = {.ca_pem = buf_str(&ca)},
-				     .connect_timeout_us = CONNECT_US,
-			     },
-			     &prom->pool, err);
-}
-
-static char *copy(const char *s)
-{
-	return s ? mem_strdup(s) : NULL;
-}
-
 int prom_new(struct loop *loop, const struct prom_options *options, struct prom **ret_prom,
 	     struct error *err)
 {
-	CLEANUP(prom_free) struct prom *prom = NULL;
+	CLEANUP(prom_free) struct prom *prom = mem_alloc(sizeof(*prom));
 
-	if (options->bearer_token_file && options->username)
-		return error_set(err, ERROR_INVALID, "a bearer token and basic authentication");
-	if (!options->username != !options->password_file)
-		return error_set(err, ERROR_INVALID, "a user name and a password go together");
-	prom = mem_alloc(sizeof(*prom));
-	prom->loop = loop;
 	prom->timeout_us = options->timeout_us;
-	prom->url = prom_url(options->url, "/api/v1/query");
-	prom->token_file = copy(options->bearer_token_file);
-	prom->username = copy(options->username);
-	prom->password_file = copy(options->password_file);
 	buf_init(&prom->body, LIMIT_PROM_BODY);
 	arena_init(&prom->arena, MEMORY);
-	if (new_pool(prom, options, err) < 0)
+	if (prom_server_init(&prom->server, loop,
+			     &(struct prom_place){"prometheus", "/api/v1/query", &options->access},
+			     err) < 0)
 		return -1;
 	*ret_prom = TAKE(prom);
 	return 0;
@@ -279,12 +153,8 @@ void prom_free(struct prom *prom)
 	if (!prom)
 		return;
 	prom->done = NULL;
-	http_pool_free(prom->pool);
+	prom_server_clear(&prom->server);
 	buf_clear(&prom->body);
 	arena_clear(&prom->arena);
-	mem_free(prom->url);
-	mem_free(prom->token_file);
-	mem_free(prom->username);
-	mem_free(prom->password_file);
 	mem_free(prom);
 }

@@ -4,24 +4,18 @@
 
 #include "base/macros.h"
 #include "loop/loop.h"
+#include "prom/access.h"
 #include "prom/answer.h"
 
-/*
- * A client of Prometheus's HTTP API: instant queries, one at a time. Files of credentials are read
- * anew for each query, so that they may be rotated; the CA's once.
- */
+/* A client of Prometheus's HTTP API: instant queries, one at a time. */
 struct prom_options {
-	const char *url; /* http or https, with the path before /api/v1 where there is one */
-	const char *bearer_token_file; /* NULL: none; not together with username */
-	const char *username;          /* of basic authentication; NULL: none */
-	const char *password_file;     /* with username */
-	const char *ca_file;           /* PEM; NULL: the system's */
-	int64_t timeout_us;            /* of one query */
+	struct prom_access access;
+	int64_t timeout_us; /* of one query */
 };
 
 struct prom;
 
-/* INVALID for options that do not go together; errors of the CA's file. Options are copied. */
+/* INVALID for options that do not go together; errors of the files. Options are copied. */
 int prom_new(struct loop *loop, const struct prom_options *options, struct prom **ret_prom,
 	     struct error *err);
 void prom_free(struct prom *prom); /* the query under way is never answered */

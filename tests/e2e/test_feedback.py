@@ -121,7 +121,9 @@ def test_nobody_is_judged_by_what_nothing_tells(tenant, space):
 # --- Alertmanager
 
 class Alertmanager:
-    """A real one, on this machine alone; it may be ended and started again."""
+    """A real one, on this machine alone; it may be ended and started again. `flags`, `tls` and `headers` as of a Prometheus."""
+
+    flags, tls, headers = (), None, {}
 
     def __init__(self, directory):
         self.directory, self.port, self.process = directory, free_port(), None
@@ -132,7 +134,7 @@ class Alertmanager:
             self.process = subprocess.Popen(
                 ["prometheus-alertmanager", f"--config.file={self.directory}/config.yaml",
                  f"--storage.path={self.directory}/data", f"--web.listen-address=127.0.0.1:{self.port}",
-                 "--cluster.listen-address="], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                 "--cluster.listen-address=", *self.flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
         def is_ready():
             with contextlib.suppress(OSError):
@@ -146,8 +148,10 @@ class Alertmanager:
 
     def get(self, path):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        if self.tls:
+            connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10, context=self.tls)
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers=self.headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
         finally:

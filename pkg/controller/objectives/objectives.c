@@ -432,18 +432,11 @@ static int new_prom(struct objectives *objectives, struct error *err)
 {
 	const struct config_prometheus *config = objectives->options.config;
 
-	if (!config->url)
+	if (!config->access.url)
 		return 0;
 	if (prom_new(objectives->options.loop,
-		     &(struct prom_options){
-			     .url = config->url,
-			     .bearer_token_file = config->bearer_token_file,
-			     .username = config->username,
-			     .password_file = config->password_file,
-			     .ca_file = config->ca_file,
-			     .timeout_us = config->timeout_us,
-		     },
-		     &objectives->prom, err) < 0)
+		     &(struct prom_options){config->access, config->timeout_us}, &objectives->prom,
+		     err) < 0)
 		return error_wrap(err, "prometheus");
 	return 0;
 }

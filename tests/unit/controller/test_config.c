@@ -71,6 +71,16 @@ static const struct {
 	 HEAD
 	 "prometheus: {url: \"http://p\", username: u, passwordFile: /p, bearerTokenFile: /t}\n",
 	 "bearerTokenFile"},
+	{"a certificate without its key", HEAD "prometheus: {url: \"http://p\", certFile: /c}\n",
+	 "prometheus: certFile and keyFile"},
+	{"an Alertmanager without a URL", HEAD "alertmanager: {timeoutSeconds: 5}\n",
+	 "alertmanager.url"},
+	{"an Alertmanager's user without password",
+	 HEAD "alertmanager: {url: \"http://a\", username: u}\n", "alertmanager: username"},
+	{"a post for an hour", HEAD "alertmanager: {url: \"http://a\", timeoutSeconds: 3600}\n",
+	 "alertmanager.timeoutSeconds"},
+	{"an interval of an Alertmanager",
+	 HEAD "alertmanager: {url: \"http://a\", intervalSeconds: 5}\n", "intervalSeconds"},
 	{"a Lease without a name", HEAD "leaderElection: {resourceName: \"\"}\n", "resourceName"},
 	{"a Lease's name of 64 characters",
 	 HEAD "leaderElection: {resourceName: "

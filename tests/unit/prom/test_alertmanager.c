@@ -61,10 +61,11 @@ static int setup(void **state)
 					 &w.server, &err),
 			 0);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/am/", http_server_port(w.server));
-	assert_int_equal(alertmanager_new(w.loop,
-					  &(struct alertmanager_options){url, 5 * USEC_PER_SEC},
-					  &w.alerts, &err),
-			 0);
+	assert_int_equal(
+		alertmanager_new(w.loop,
+				 &(struct alertmanager_options){{.url = url}, 5 * USEC_PER_SEC},
+				 &w.alerts, &err),
+		0);
 	*state = &w;
 	return 0;
 }
@@ -210,7 +211,8 @@ static void test_an_url_is_one_of_http(void **state)
 	struct alertmanager *alerts;
 	struct error err;
 
-	assert_int_equal(alertmanager_new(w->loop, &(struct alertmanager_options){"alerts:9093", 1},
+	assert_int_equal(alertmanager_new(w->loop,
+					  &(struct alertmanager_options){{.url = "alerts:9093"}, 1},
 					  &alerts, &err),
 			 -1);
 	assert_int_equal(err.kind, ERROR_INVALID);
