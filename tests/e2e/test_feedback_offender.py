@@ -9,7 +9,7 @@ import pytest
 from cluster import NotYet, wait_for
 from controller import Controller
 from gpus import GIB, condition
-from hungry import Hungry, hungry_pod
+from hungry import Hungry
 from tenants import Tenant
 from test_feedback_ladder import NODE, start, throttle
 

@@ -39,8 +39,8 @@ struct cluster_usage {
 	/* Monotonic: since when its processes have done nothing on each of its cards, as far as
 	 * that was told without a break; 0: they do something, or not all of it is known. */
 	int64_t idle_since_us;
-	int64_t sampled_us;  /* monotonic: when it was told, or said to be still so (agents.h):
-				agents write what changed alone */
+	int64_t sampled_us; /* monotonic: when it was told, or said to be still so (agents.h):
+			       agents write what changed alone */
 };
 
 struct cluster_usage cluster_pod_usage(const struct cluster *cluster, uint32_t pod);

@@ -489,7 +489,7 @@ static void test_what_is_promised_is_told(void **state)
 	now[0].value = OBJECTIVE_NO_VALUE;
 	decide(w);
 	check(w, TENANT_OBJECTIVES, CONDITION_UNKNOWN, QUOTA_REASON_NO_SIGNAL,
-	      "of ttft, the newest sample is too old (Stale).");
+	      "of ttft, the newest sample of any pod that is there is too old (Stale).");
 	now[1].state = OBJECTIVE_AT_RISK;
 	now[1].value = 40000000;
 	decide(w);
@@ -532,6 +532,41 @@ static void test_values_of_objectives_may_wait_and_states_may_not(void **state)
 	assert_int_equal(w->plan.status.objectives[0].value, 160000);
 }
 
+static void test_idle_gpus_are_told_of_whatever_feedback_says(void **state)
+{
+	struct world *w = *state;
+
+	w->view.idle = (struct tenant_idle){.idle_us = 1800 * USEC_PER_SEC};
+	decide(w);
+	check(w, TENANT_IDLE, CONDITION_FALSE, QUOTA_REASON_IN_USE, "None of its pods");
+	w->view.idle.pods = 3;
+	decide(w);
+	check(w, TENANT_IDLE, CONDITION_UNKNOWN, QUOTA_REASON_SIGNALS_UNKNOWN, "Nothing tells");
+	w->view.idle.told = w->view.idle.idle = 2;
+	w->view.idle.namespace = STR("a");
+	w->view.idle.name = STR("p");
+	decide(w);
+	check(w, TENANT_IDLE, CONDITION_TRUE, QUOTA_REASON_IDLE_GPUS,
+	      "2 of its pods have done nothing with their GPUs for 1800 seconds or more: a/p is "
+	      "one of them.");
+}
+
+static void test_signals_that_nobody_asks_for_are_not_missed(void **state)
+{
+	struct world *w = *state;
+
+	w->facts.spec.feedback.mode = FEEDBACK_ALERT;
+	w->facts.spec.isolation = ISOLATION_SPEC_DEFAULT;
+	w->view.unseen = FEEDBACK_BIT(FEEDBACK_UTILISATION) | FEEDBACK_BIT(FEEDBACK_PCIE);
+	decide(w);
+	check(w, TENANT_ABNORMAL, CONDITION_FALSE, QUOTA_REASON_NORMAL_USE,
+	      "Nothing that is seen of its use is abnormal.");
+	assert_null(strstr(w->plan.status.conditions[TENANT_ABNORMAL].message, "Not known"));
+	w->view.unseen |= FEEDBACK_BIT(FEEDBACK_MEMORY);
+	decide(w);
+	check(w, TENANT_ABNORMAL, CONDITION_UNKNOWN, QUOTA_REASON_SIGNALS_UNKNOWN, "Nothing tells");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -553,6 +588,8 @@ int main(void)
 		TEST(test_the_list_of_namespaces_has_an_end),
 		TEST(test_a_full_arena_is_an_error),
 		TEST(test_nothing_is_asked_of_topology),
+		TEST(test_idle_gpus_are_told_of_whatever_feedback_says),
+		TEST(test_signals_that_nobody_asks_for_are_not_missed),
 		TEST(test_what_spans_is_a_mismatch_where_it_is_required),
 		TEST(test_what_nothing_tells_is_unknown_where_it_is_required),
 		TEST(test_what_is_only_preferred_is_no_mismatch),
