@@ -119,7 +119,8 @@ static bool has(const struct holder *holder, uint64_t card)
 	return false;
 }
 
-/* Partitions are of cards that nobody has as a whole. */
+/* Partitions are of cards that nobody has as a whole. Who does not tell all of its cards may have
+ * any card. */
 static bool may_share(const struct holder *holder, const struct pod_record *other)
 {
 	struct holder its;
@@ -130,7 +131,7 @@ static bool may_share(const struct holder *holder, const struct pod_record *othe
 	for (size_t i = 0; i < its.n_cards; i++)
 		if (has(holder, its.cards[i]))
 			return true;
-	return its.n_cards == 0;
+	return its.n_cards == 0 || (int64_t)its.n_cards < its.devices;
 }
 
 /* By what the node's agent sees on the cards, where there is one. */
