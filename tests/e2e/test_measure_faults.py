@@ -6,7 +6,6 @@ fault the one goes, and the tenant is turned down.
 """
 
 import concurrent.futures
-import datetime
 import threading
 import types
 import uuid
@@ -21,7 +20,8 @@ from prometheus import Exporter, Prometheus
 from tenants import Tenant
 from test_signal_faults import CONFIG, SLOW, Deaf, Fault, Scene, gauge, query
 
-SECONDS = 5  # between two looks of an agent
+SECONDS = 4  # between two looks of an agent
+PACE = "feedback: {graceSeconds: 20, alertSeconds: 1}\n"
 QUIET = {"smPercent": 3, "shared": True}
 BUSY = {"smPercent": 90, "shared": True, "pcieBytesPerSecond": "8G"}
 
@@ -82,17 +82,6 @@ class Measured(Scene):
     def throttle(self):
         return self.trainers.object().get("status", {}).get("throttle", {})
 
-    def warn(self):
-        """It was told a while ago that use is abnormal, so that a throttle follows as soon as that is seen again."""
-        now = datetime.datetime.now(datetime.timezone.utc)
-        times = {name: (now - datetime.timedelta(seconds=ago)).strftime("%Y-%m-%dT%H:%M:%SZ") for name, ago in (("since", 120), ("until", 60))}
-
-        def warned():
-            self.cluster.api("PATCH", f"{self.trainers.path}/status", {"status": {"throttle": {
-                "step": "Alert", "percent": 100, "signals": ["GPUUtilization", "PCIeBandwidth"], **times}}}).ok()
-            return self.throttle().get("step") == "Alert" or NotYet(self.throttle())
-        wait_for(warned, "it is warned")
-
     def told(self, kind, tenant, *words):
         def says():
             message = condition(tenant.object(), kind)["message"]
@@ -115,7 +104,7 @@ def town(world, tmp_path_factory):
     nodes = sorted(offer_exactly(world.cluster, (f"h100={len(names)}",)))
     deaf, stop = Deaf(), threading.Event()
     with Exporter() as exporter, Prometheus(folder / "prometheus", exporter.port) as prometheus, Between(prometheus.url) as between:
-        (folder / "config.yaml").write_text(CONFIG.format(url=between.url, deaf=deaf.port))
+        (folder / "config.yaml").write_text(CONFIG.format(url=between.url, deaf=deaf.port) + PACE)
         controller = Controller(world.cluster, folder, "-v", "2", "--config", folder / "config.yaml").start()
         made = types.SimpleNamespace(cluster=world.cluster, exporter=exporter, between=between, controller=controller,
                                      deaf=deaf, training=None)
@@ -137,7 +126,6 @@ def town(world, tmp_path_factory):
         for scene in scenes:
             gauge(scene, SLOW)
             scene.watch(query(scene))
-        made.scenes["none"].warn()
         yield made
         stop.set()
         thread.join()
