@@ -235,6 +235,9 @@ class History:
         user = event["user"]["username"]
         if "dryRun=" in event.get("requestURI", ""):
             return
+        if event["verb"] == "patch" and "gpuqos.io/eviction-notice" in str(event.get("requestObject")):
+            # One that the API server was too busy for counts: nobody waits for it.
+            self.notices.append((user, event["requestObject"]["metadata"].get("uid"), when))
         if (resource, part) == ("pods", "eviction"):
             self._evict(user, where, event, when, status)
         elif 200 <= status < 300:
@@ -291,8 +294,6 @@ class History:
             self.deleted.append((user, where, when))
             if pod and answer.get("kind") != "Pod":
                 pod.leaving, pod.gone = pod.leaving or when, pod.gone or when
-        elif pod and "gpuqos.io/eviction-notice" in str(event.get("requestObject")):
-            self.notices.append((user, pod.uid, when))
 
     def _receipts_of(self, tenant, begun, when, item):
         entries = {e["id"]: e for e in ((item or {}).get("status") or {}).get("evictions", [])}

@@ -81,7 +81,7 @@ def eviction(after, name="t0", code=201, **options):
 
 def notice(after, name="t0"):
     return event(after, "patch", "pods", name, pod_item(1, "train", name, 1, ["g0"], annotations={NOTICE: "r1"}), "train",
-                 asked={"metadata": {"annotations": {NOTICE: "r1"}}}, user=USER)
+                 asked={"metadata": {"uid": f"uid-{name}", "annotations": {NOTICE: "r1"}}}, user=USER)
 
 
 def as_it_should_be():

@@ -321,6 +321,13 @@ class World:
         finally:
             self.wire.mend()
 
+    def _start_apiserver(self, command, pid_file):
+        """Not waited for: it outlives the test, and hack/cluster/down ends it."""
+        with open(self.cluster.directory / "logs" / "kube-apiserver.log", "ab") as log:
+            started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        pid_file.write_text(f"{started.pid} {start_ticks(started.pid)}\n")
+        return started
+
     def restart_apiserver(self):
         """Kills it, and starts it again as it was."""
         pid_file = self.cluster.directory / "pids" / "kube-apiserver"
@@ -328,11 +335,14 @@ class World:
         command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
         os.kill(pid, signal.SIGKILL)
         wait_for(lambda: is_gone(pid), "the API server is gone")
-        with open(self.cluster.directory / "logs" / "kube-apiserver.log", "ab") as log:
-            # Not waited for: it outlives the test, and hack/cluster/down ends it.
-            started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-        pid_file.write_text(f"{started.pid} {start_ticks(started.pid)}\n")
-        until(self.takes_pods, "the API server is back, and finds what the policies ask for", 90)
+        started = self._start_apiserver(command, pid_file)
+
+        def back():
+            nonlocal started
+            if started.poll() is not None:  # somebody else had its port for a moment
+                started = self._start_apiserver(command, pid_file)
+            return self.takes_pods()
+        until(back, "the API server is back, and finds what the policies ask for", 90)
 
     def takes_pods(self):
         item = self.training_pod("probe")
@@ -426,7 +436,7 @@ class World:
             waiting = [p["metadata"]["name"] for name in ("chat", "vision") for p in self.spaces[name].list_pods()
                        if not p["spec"].get("nodeName") and not self.unprotected(name) and p["metadata"]["uid"] not in planned]
             return not self.acting and not open_now and not waiting or NotYet((self.acting, open_now, waiting))
-        until(calm, "the world is calm", 90)
+        until(calm, f"the world is calm (in trouble: {self.errors})", 90)
 
     def mend(self):
         """All trouble is over."""
