@@ -37,6 +37,7 @@
  *     bearerTokenFile: /path          # read anew for each query; or username and passwordFile
  *     caFile: /path                   # PEM; left out, the system's
  *     deviceSeries: [DCGM, HAMi, AMD] # exporters asked about devices; left out, none
+ *     deviceSeriesJobs: []            # whose series those are, by label job; left out, anybody's
  *     certFile: /path                 # PEM, a client certificate; with keyFile
  *   alertmanager:                     # left out, nobody is alerted; url is required in it
  *     url: http://alertmanager.monitoring:9093
@@ -54,7 +55,9 @@
 struct config_prometheus {
 	struct prom_access access; /* in the config's memory; url NULL: there is none */
 	int64_t interval_us, timeout_us;
-	uint32_t exporters; /* that are asked about devices, a bit each of enum exporter */
+	uint32_t exporters;     /* that are asked about devices, a bit each of enum exporter */
+	const struct str *jobs; /* whose series of devices count; in the config's memory */
+	size_t n_jobs;          /* 0: all */
 };
 
 struct config_alertmanager {

@@ -21,6 +21,7 @@ static const struct field prometheus_fields[] = {
 	SERVER_FIELDS,
 	FIELD(struct wire_server, interval, "intervalSeconds", 0, FIELD_INT64),
 	FIELD(struct wire_server, device_series, "deviceSeries", 0, FIELD_STRINGS),
+	FIELD(struct wire_server, device_jobs, "deviceSeriesJobs", 0, FIELD_STRINGS),
 };
 const struct schema wire_prometheus_schema =
 	SCHEMA("prometheus", struct wire_server, prometheus_fields);
@@ -31,6 +32,8 @@ const struct schema wire_alertmanager_schema =
 
 #define TIMEOUT_INDEX  1
 #define INTERVAL_INDEX 8
+
+#define DEVICE_JOBS_MOST 16
 
 /* One of the two: what errors call it. */
 struct reading {
@@ -126,6 +129,34 @@ static int read_exporters(const struct wire_list *names, uint32_t *ret_exporters
 	return 0;
 }
 
+static int read_jobs(const struct wire_list *names, struct arena *memory,
+		     struct config_prometheus *config, struct error *err)
+{
+	struct str *jobs = NULL;
+
+	if (names->len > DEVICE_JOBS_MOST)
+		return error_set(err, ERROR_LIMIT, "prometheus.deviceSeriesJobs: more than %d",
+				 DEVICE_JOBS_MOST);
+	if (names->len > 0)
+		jobs = arena_alloc(memory, names->len * sizeof(*jobs));
+	for (size_t i = 0; i < names->len && jobs; i++) {
+		struct str name = ((const struct str *)names->items)[i];
+		const char *text = arena_strndup(memory, name.data, name.len);
+
+		if (str_empty(name))
+			return error_set(err, ERROR_INVALID,
+					 "prometheus.deviceSeriesJobs: an empty name");
+		if (!text)
+			return error_set(err, ERROR_LIMIT, "prometheus: no memory");
+		jobs[i] = (struct str){text, name.len};
+	}
+	if (names->len > 0 && !jobs)
+		return error_set(err, ERROR_LIMIT, "prometheus: no memory");
+	config->jobs = jobs;
+	config->n_jobs = names->len;
+	return 0;
+}
+
 int config_read_prometheus(const struct wire_server *wire, struct arena *memory,
 			   struct config_prometheus *config, struct error *err)
 {
@@ -139,7 +170,9 @@ int config_read_prometheus(const struct wire_server *wire, struct arena *memory,
 	if (wire_has(wire, INTERVAL_INDEX) &&
 	    read_seconds(&r, "intervalSeconds", wire->interval, &config->interval_us, err) < 0)
 		return -1;
-	return read_exporters(&wire->device_series, &config->exporters, err);
+	if (read_exporters(&wire->device_series, &config->exporters, err) < 0)
+		return -1;
+	return read_jobs(&wire->device_jobs, memory, config, err);
 }
 
 int config_read_alertmanager(const struct wire_server *wire, struct arena *memory,

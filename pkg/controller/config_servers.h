@@ -11,7 +11,7 @@ struct wire_server {
 	struct str url;
 	int64_t timeout, interval;
 	struct str bearer_token_file, username, password_file, ca_file, cert_file, key_file;
-	struct wire_list device_series; /* struct str */
+	struct wire_list device_series, device_jobs; /* struct str */
 };
 
 extern const struct schema wire_prometheus_schema, wire_alertmanager_schema;

@@ -10,25 +10,24 @@
 
 #include "base/limits.h"
 #include "base/macros.h"
+#include "prom/literal.h"
 #include "prom/preset.h"
 
 #define HOST "gpuqos_host"
 
 /* Of those that are there the first counts. */
 struct names {
-	const char *first, *second;  /* selectors; second: NULL for none */
+	const char *first, *second;  /* metrics; second: NULL for none */
 	const char *scale, *scale_2; /* what makes our unit of each */
 	const char *plus;            /* is added to the first; NULL: nothing */
 };
 
-#define WHOLE_GPU "{GPU_I_ID=\"\"}"
-
 static const struct names table[DEVICE_SERIES_COUNT] = {
-	[SERIES_DCGM_MEMORY] = {"DCGM_FI_DEV_FB_USED" WHOLE_GPU, NULL, " * 1048576", "", NULL},
-	[SERIES_DCGM_SM] = {"DCGM_FI_PROF_GR_ENGINE_ACTIVE" WHOLE_GPU,
-			    "DCGM_FI_DEV_GPU_UTIL" WHOLE_GPU, " * 100", "", NULL},
-	[SERIES_DCGM_PCIE] = {"DCGM_FI_PROF_PCIE_TX_BYTES" WHOLE_GPU, NULL, "", "",
-			      "DCGM_FI_PROF_PCIE_RX_BYTES" WHOLE_GPU},
+	[SERIES_DCGM_MEMORY] = {"DCGM_FI_DEV_FB_USED", NULL, " * 1048576", "", NULL},
+	[SERIES_DCGM_SM] = {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL", " * 100", "",
+			    NULL},
+	[SERIES_DCGM_PCIE] = {"DCGM_FI_PROF_PCIE_TX_BYTES", NULL, "", "",
+			      "DCGM_FI_PROF_PCIE_RX_BYTES"},
 	[SERIES_HAMI_OWN_MEMORY] = {"hami_vgpu_memory_used_bytes",
 				    "vGPU_device_memory_usage_in_bytes", "", "", NULL},
 	[SERIES_HAMI_OWN_SM] = {"hami_container_device_utilization_ratio",
@@ -67,15 +66,23 @@ static const struct relabel pod_labels[] = {
 /* What a question is written with. */
 struct ask {
 	struct buf *query;
+	const struct prom_jobs *jobs;
+	bool of_dcgm;
 	const struct names *names;
 	const struct relabel *labels;
 	size_t n_labels;
 };
 
-static struct ask ask_for(enum device_series series, struct buf *query)
+static struct ask ask_for(enum device_series series, const struct prom_jobs *jobs,
+			  struct buf *query)
 {
 	struct device_series_kind kind = device_series_kind(series);
-	struct ask ask = {query, &table[series], pod_labels, ARRAY_SIZE(pod_labels)};
+	struct ask ask = {.query = query,
+			  .jobs = jobs,
+			  .of_dcgm = kind.exporter == EXPORTER_DCGM,
+			  .names = &table[series],
+			  .labels = pod_labels,
+			  .n_labels = ARRAY_SIZE(pod_labels)};
 
 	if (kind.scope != FIGURE_OF_CARD)
 		return ask;
@@ -92,12 +99,26 @@ static struct ask ask_for(enum device_series series, struct buf *query)
 
 #define TIME "timestamp(" /* stands right around a selector, else it tells another time */
 
+/* Of no MIG instance. */
+static void add_selector(const struct ask *ask, const char *metric)
+{
+	buf_printf(ask->query, "%s{%s", metric, ask->of_dcgm ? "GPU_I_ID=\"\"," : "");
+	if (ask->jobs->n > 0) {
+		buf_add_cstr(ask->query, "job=~\"");
+		prom_add_alternatives(ask->query, ask->jobs->list, ask->jobs->n);
+		buf_add_char(ask->query, '"');
+	}
+	buf_add_char(ask->query, '}');
+}
+
 /* @inner: TIME or "". */
-static void add_labelled(const struct ask *ask, const char *selector, const char *inner)
+static void add_labelled(const struct ask *ask, const char *metric, const char *inner)
 {
 	for (size_t i = 0; i < ask->n_labels; i++)
 		buf_add_cstr(ask->query, "label_replace(");
-	buf_printf(ask->query, "%s%s%s", inner, selector, inner[0] == '\0' ? "" : ")");
+	buf_add_cstr(ask->query, inner);
+	add_selector(ask, metric);
+	buf_add_cstr(ask->query, inner[0] == '\0' ? "" : ")");
 	for (size_t i = 0; i < ask->n_labels; i++)
 		buf_printf(ask->query, ", \"%s\", \"$1\", \"%s\", \"(.+)\")", ask->labels[i].to,
 			   ask->labels[i].from);
@@ -121,15 +142,15 @@ static void add_or(const struct ask *ask)
 /* --- questions: cards */
 
 /* Of cards that one host tells of. */
-static void add_card(const struct ask *ask, const char *selector, const char *scale,
+static void add_card(const struct ask *ask, const char *metric, const char *scale,
 		     const char *inner)
 {
 	buf_add_cstr(ask->query, "(min by (" PROM_CARD ") (");
-	add_labelled(ask, selector, inner);
+	add_labelled(ask, metric, inner);
 	buf_printf(ask->query,
 		   ")%s and (count by (" PROM_CARD ") (group by (" PROM_CARD ", " HOST ") (",
 		   scale);
-	add_labelled(ask, selector, "");
+	add_labelled(ask, metric, "");
 	buf_add_cstr(ask->query, ")) == 1))");
 }
 
@@ -171,10 +192,10 @@ static void add_of_card(const struct ask *ask)
 /* --- questions: pods */
 
 /* However often a series was scraped, it counts once. */
-static void add_devices(const struct ask *ask, const char *by, const char *selector)
+static void add_devices(const struct ask *ask, const char *by, const char *metric)
 {
 	buf_printf(ask->query, "%s by (namespace, pod) (min by (" DEVICE ") (", by);
-	add_labelled(ask, selector, "");
+	add_labelled(ask, metric, "");
 	buf_add_cstr(ask->query, "))");
 }
 
@@ -202,13 +223,13 @@ static void add_pod_count(const struct ask *ask)
 
 static void add_pod_at(const struct ask *ask)
 {
-	const char *selectors[] = {ask->names->first, ask->names->second};
+	const char *metrics[] = {ask->names->first, ask->names->second};
 
-	for (size_t i = 0; i < ARRAY_SIZE(selectors) && selectors[i]; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(metrics) && metrics[i]; i++) {
 		if (i > 0)
 			add_or(ask);
 		buf_add_cstr(ask->query, "min by (namespace, pod) (");
-		add_labelled(ask, selectors[i], TIME);
+		add_labelled(ask, metrics[i], TIME);
 		buf_add_char(ask->query, ')');
 	}
 }
@@ -228,9 +249,10 @@ static void add_of_pod(const struct ask *ask)
 	end_part(ask, "count");
 }
 
-void prom_device_series_query(enum device_series series, struct buf *query)
+void prom_device_series_query(enum device_series series, const struct prom_jobs *jobs,
+			      struct buf *query)
 {
-	struct ask ask = ask_for(series, query);
+	struct ask ask = ask_for(series, jobs, query);
 
 	if (device_series_kind(series).scope == FIGURE_OF_CARD)
 		add_of_card(&ask);

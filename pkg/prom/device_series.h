@@ -28,7 +28,14 @@
  */
 #define PROM_CARD "gpuqos_card" /* the label that a card's UUID comes in */
 
-void prom_device_series_query(enum device_series series, struct buf *query);
+/* Jobs of Prometheus whose series are asked for; none: all. */
+struct prom_jobs {
+	const struct str *list;
+	size_t n;
+};
+
+void prom_device_series_query(enum device_series series, const struct prom_jobs *jobs,
+			      struct buf *query);
 
 /*
  * The figures of an answer, in @arena, with its texts. Left out, and so unknown: what is NaN,

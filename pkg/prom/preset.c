@@ -6,6 +6,7 @@
 #include "prom/preset.h"
 
 #include "base/macros.h"
+#include "prom/literal.h"
 
 /* Those of model/objective.h. */
 struct preset {
@@ -33,21 +34,6 @@ static const struct preset presets[PRESET_COUNT] = {
 	[PRESET_TRITON_REQUEST] = {"nv_inference_request_duration_us", TRITON_DONE, " / 1e6"},
 };
 
-/* A literal in a regular expression (RE2), in a string of PromQL: the backslash is one itself. */
-static void add_literal(struct buf *query, struct str s)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.data[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-			     (c >= '0' && c <= '9') || c == '-' || c == '_';
-
-		if (plain)
-			buf_add_char(query, c);
-		else
-			buf_printf(query, "\\\\x{%02x}", (unsigned int)(unsigned char)c);
-	}
-}
-
 /* What every selector of a query is written with. */
 struct where {
 	struct buf *query;
@@ -58,11 +44,7 @@ struct where {
 static void add_selector(const struct where *where, const char *metric, const char *suffix)
 {
 	buf_printf(where->query, "%s%s{namespace=~\"", metric, suffix);
-	for (size_t i = 0; i < where->n; i++) {
-		if (i > 0)
-			buf_add_char(where->query, '|');
-		add_literal(where->query, where->namespaces[i]);
-	}
+	prom_add_alternatives(where->query, where->namespaces, where->n);
 	buf_add_cstr(where->query, "\"}");
 }
 

@@ -23,7 +23,7 @@ UTIL = "DCGM_FI_DEV_GPU_UTIL"
 CONFIG = """
 apiVersion: config.gpuqos.io/v1alpha1
 kind: ControllerConfig
-prometheus: {{url: "{url}", intervalSeconds: 1, timeoutSeconds: 2, deviceSeries: [DCGM, HAMi, AMD]}}
+prometheus: {{url: "{url}", intervalSeconds: 1, timeoutSeconds: 2, deviceSeries: [DCGM, HAMi, AMD], deviceSeriesJobs: [test]}}
 """
 
 
@@ -173,10 +173,12 @@ def test_a_time_sliced_cards_figures_blame_nobody(placed, street_of):
 
 
 def test_each_exporters_pages_are_read(placed):
-    """Left out: a MIG instance, a card of two hosts, NaN, more than 100 %, less than 0, one direction of two."""
+    """Left out: a MIG instance, a card of two hosts, NaN, more than 100 %, less than 0, one direction of two, what
+    another job has."""
     series = re.compile(r"(\w+)\{(.*)\} (\S+)")
     found = [series.match(line).groups() for page in sorted(PAGES.glob("*.txt")) for line in page.read_text().splitlines()]
     pages = [(metric, dict(re.findall(r'(\w+)="([^"]*)"', labels)), value) for metric, labels, value in found]
+    pages.append(("vGPU_device_memory_usage_in_bytes", {"podnamespace": "a", "podname": "blamed", "deviceuuid": "GPU-page-1", "job": "forged"}, 5))
     for metric, labels, value in pages:
         placed.exporter.gauge(metric, value, **labels)
     for exporter, quantity, of, count in [

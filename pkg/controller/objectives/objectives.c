@@ -345,6 +345,8 @@ static void on_series(void *context, const struct prom_answer *answer, const str
 /* False: all were asked. */
 static bool ask_series(struct objectives *objectives)
 {
+	const struct config_prometheus *config = objectives->options.config;
+	const struct prom_jobs jobs = {config->jobs, config->n_jobs};
 	struct error err;
 
 	for (;; objectives->series++) {
@@ -353,7 +355,7 @@ static bool ask_series(struct objectives *objectives)
 		if (objectives->series == DEVICE_SERIES_COUNT)
 			return false;
 		buf_reset(&objectives->query);
-		prom_device_series_query(objectives->series, &objectives->query);
+		prom_device_series_query(objectives->series, &jobs, &objectives->query);
 		if (prom_query(objectives->prom, buf_str(&objectives->query), on_series, objectives,
 			       &err) == 0)
 			return true;

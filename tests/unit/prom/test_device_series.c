@@ -33,13 +33,15 @@ static int teardown(void **state)
 
 /* --- questions */
 
-static const char *query_of(enum device_series series)
+static const struct prom_jobs anybody = {NULL, 0};
+
+static const char *query_of(enum device_series series, const struct prom_jobs *jobs)
 {
 	static char text[16384];
 	struct buf query CLEANUP(buf_clear);
 
 	buf_init(&query, sizeof(text) - 1);
-	prom_device_series_query(series, &query);
+	prom_device_series_query(series, jobs, &query);
 	assert_false(query.overflowed);
 	memcpy(text, query.data, query.len + 1);
 	return text;
@@ -57,9 +59,9 @@ static const char *query_of(enum device_series series)
 static void a_card_is_asked_for_by_its_uuid_and_one_host(void **state)
 {
 	(void)state;
-#define FB "DCGM_FI_DEV_FB_USED{GPU_I_ID=\"\"}"
+#define FB "DCGM_FI_DEV_FB_USED{GPU_I_ID=\"\",}"
 	assert_string_equal(
-		query_of(SERIES_DCGM_MEMORY),
+		query_of(SERIES_DCGM_MEMORY, &anybody),
 		"label_replace((min by (gpuqos_card) (" BY_CARD(FB) ") * 1048576" ONE_HOST(
 			FB) ", \"gpuqos_part\", \"value\", \"\", \"\") or "
 			    "label_replace((min by (gpuqos_card) (" BY_CARD(
@@ -76,23 +78,36 @@ static void each_asks_by_all_names_that_it_has(void **state)
 		{SERIES_DCGM_SM, {"DCGM_FI_PROF_GR_ENGINE_ACTIVE{", "DCGM_FI_DEV_GPU_UTIL{"}},
 		{SERIES_DCGM_PCIE, {"DCGM_FI_PROF_PCIE_TX_BYTES{", "DCGM_FI_PROF_PCIE_RX_BYTES{"}},
 		{SERIES_HAMI_OWN_MEMORY,
-		 {"(hami_vgpu_memory_used_bytes,", "(vGPU_device_memory_usage_in_bytes,",
+		 {"(hami_vgpu_memory_used_bytes{}", "(vGPU_device_memory_usage_in_bytes{}",
 		  "\"podnamespace\"", "\"exported_pod\"", "\"count\""}},
 		{SERIES_HAMI_OWN_SM,
-		 {"(hami_container_device_utilization_ratio,",
-		  "(Device_utilization_desc_of_container,"}},
+		 {"(hami_container_device_utilization_ratio{}",
+		  "(Device_utilization_desc_of_container{}"}},
 		{SERIES_HAMI_MEMORY,
-		 {"(hami_host_gpu_memory_used_bytes,", "(HostGPUMemoryUsage,", "\"deviceuuid\"",
+		 {"(hami_host_gpu_memory_used_bytes{}", "(HostGPUMemoryUsage{}", "\"deviceuuid\"",
 		  "\"device_uuid\""}},
-		{SERIES_HAMI_SM, {"(hami_host_gpu_utilization_ratio,", "(HostCoreUtilization,"}},
-		{SERIES_AMD_MEMORY, {"(gpu_used_vram,", "* 1e6", "\"count\""}},
-		{SERIES_AMD_SM, {"(gpu_gfx_activity,"}},
+		{SERIES_HAMI_SM, {"(hami_host_gpu_utilization_ratio{}", "(HostCoreUtilization{}"}},
+		{SERIES_AMD_MEMORY, {"(gpu_used_vram{}", "* 1e6", "\"count\""}},
+		{SERIES_AMD_SM, {"(gpu_gfx_activity{}"}},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		for (size_t k = 0; k < 5 && rows[i].names[k]; k++)
-			assert_non_null(strstr(query_of(rows[i].series), rows[i].names[k]));
+			assert_non_null(
+				strstr(query_of(rows[i].series, &anybody), rows[i].names[k]));
+}
+
+static void others_jobs_are_not_asked(void **state)
+{
+	const struct str names[] = {STR("monitoring/dcgm"), STR("b\"")};
+	const struct prom_jobs jobs = {names, 2};
+
+	(void)state;
+	assert_non_null(strstr(query_of(SERIES_DCGM_SM, &jobs),
+			       "(DCGM_FI_DEV_GPU_UTIL{GPU_I_ID=\"\",job=~\"monitoring\\\\x{2f}"
+			       "dcgm|b\\\\x{22}\"},"));
+	assert_non_null(strstr(query_of(SERIES_AMD_SM, &jobs), "gpu_gfx_activity{job=~\"moni"));
 }
 
 /* --- answers */
@@ -213,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_card_is_asked_for_by_its_uuid_and_one_host),
 		cmocka_unit_test(each_asks_by_all_names_that_it_has),
+		cmocka_unit_test(others_jobs_are_not_asked),
 		cmocka_unit_test_setup_teardown(parts_make_a_figure, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_pod_has_as_many_cards_as_are_counted, setup,
 						teardown),
