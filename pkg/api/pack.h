@@ -5,6 +5,7 @@
 #include "api/source_table.h"
 #include "api/wire.h"
 #include "api/wire_gpunode.h"
+#include "api/wire_koordinator.h"
 #include "api/wire_quota.h"
 #include "api/wire_tenant.h"
 #include "model/gpunode.h"
@@ -87,6 +88,10 @@ int api_pack_binding(const struct wire_binding *wire, struct arena *arena,
  */
 int api_pack_gpu_node(const struct wire_gpu_node *wire, struct arena *arena,
 		      struct gpu_node_facts *ret_facts, struct error *err);
+
+/* Koordinator's, of a node. What cannot be made use of is no error: facts.layout is NULL. */
+int api_pack_koordinator_device(const struct wire_koordinator_device *wire, struct arena *arena,
+				struct published_facts *ret_facts, struct error *err);
 
 /* resourceVersion as a number (comparable since 1.35), 0 when it is none. */
 uint64_t api_version_number(struct str resource_version);

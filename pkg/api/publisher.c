@@ -6,7 +6,7 @@
 
 #include "base/macros.h"
 
-static const struct publisher *const publishers[] = {&publisher_hami};
+static const struct publisher *const publishers[] = {&publisher_hami, &publisher_koordinator};
 
 bool published_add(struct published_cards *cards, const struct published_card *card)
 {

@@ -34,9 +34,10 @@ struct published_cards {
 /* False: there are too many. */
 bool published_add(struct published_cards *cards, const struct published_card *card);
 
-/* What of a node publishers read. */
+/* What of a node publishers read; NULL: not that. */
 struct publisher_input {
 	const struct wire_list *annotations; /* of the Node */
+	const struct wire_list *koordinator; /* struct wire_koordinator_card */
 };
 
 struct publisher {
@@ -46,7 +47,7 @@ struct publisher {
 	bool (*read)(const struct publisher_input *input, struct published_cards *cards);
 };
 
-extern const struct publisher publisher_hami;
+extern const struct publisher publisher_hami, publisher_koordinator;
 
 /*
  * In the arena, and @ret_layout NULL where nobody tells anything that can be made use of. LIMIT,

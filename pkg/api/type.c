@@ -8,6 +8,7 @@
 #include "api/wire_event.h"
 #include "api/wire_gpunode.h"
 #include "api/wire_job.h"
+#include "api/wire_koordinator.h"
 #include "api/wire_tenant.h"
 
 #define CORE(variable, plural_, kind_, namespaced_, schema_, outline_)                            \
@@ -82,6 +83,15 @@ const struct api_type api_gpu_nodes = {
 	.plural = "gpunodes",
 	.kind = "GpuNode",
 	.schema = &wire_gpu_node_schema,
+	.outline = &wire_outline_schema,
+};
+
+const struct api_type api_koordinator_devices = {
+	.group = "scheduling.koordinator.sh",
+	.version = "v1alpha1",
+	.plural = "devices",
+	.kind = "Device",
+	.schema = &wire_koordinator_device_schema,
 	.outline = &wire_outline_schema,
 };
 

@@ -30,6 +30,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->holds, sizeof(struct hold_record));
 	table_init(&cluster->agents, sizeof(struct agent_record));
 	table_init(&cluster->gpu_nodes, sizeof(struct gpu_node_record));
+	table_init(&cluster->published, sizeof(struct published_record));
 	table_init(&cluster->exits, sizeof(struct exit_record));
 	table_init(&cluster->gangs, sizeof(struct gang_record));
 	table_init(&cluster->budgets, sizeof(struct budget_record));
@@ -121,7 +122,9 @@ void cluster_free(struct cluster *cluster)
 	map_clear(&cluster->gangs_by_key);
 	map_clear(&cluster->agents_by_node);
 	table_clear(&cluster->gpu_nodes);
+	table_clear(&cluster->published);
 	map_clear(&cluster->gpu_nodes_by_name);
+	map_clear(&cluster->published_by_name);
 	map_clear(&cluster->layouts_by_shape);
 	dra_clear(&cluster->dra);
 	table_clear(&cluster->offers);
@@ -163,6 +166,7 @@ static const char *kind_name(enum cluster_kind kind)
 		[CLUSTER_CLASSES] = "DeviceClass",
 		[CLUSTER_AGENTS] = "Lease",
 		[CLUSTER_GPU_NODES] = "GpuNode",
+		[CLUSTER_PUBLISHED] = "Device",
 		[CLUSTER_BUDGETS] = "PodDisruptionBudget",
 		[CLUSTER_JOBS] = "Job",
 	};
@@ -243,6 +247,9 @@ static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint3
 	case CLUSTER_GPU_NODES:
 		gpu_node_remove(cluster, handle);
 		break;
+	case CLUSTER_PUBLISHED:
+		published_remove(cluster, handle);
+		break;
 	case CLUSTER_BUDGETS:
 		budget_remove(cluster, handle);
 		break;
@@ -285,6 +292,8 @@ static uint32_t record_find(const struct cluster *cluster, enum cluster_kind kin
 		return agent_find(cluster, name);
 	case CLUSTER_GPU_NODES:
 		return gpu_node_find(cluster, name);
+	case CLUSTER_PUBLISHED:
+		return published_find(cluster, name);
 	case CLUSTER_BUDGETS:
 		return budget_find(cluster, namespace, name);
 	case CLUSTER_JOBS:
@@ -333,6 +342,8 @@ static struct population population_of(const struct cluster *cluster, enum clust
 		[CLUSTER_AGENTS] = {&cluster->agents, offsetof(struct agent_record, epoch)},
 		[CLUSTER_GPU_NODES] = {&cluster->gpu_nodes,
 				       offsetof(struct gpu_node_record, epoch)},
+		[CLUSTER_PUBLISHED] = {&cluster->published,
+				       offsetof(struct published_record, epoch)},
 		[CLUSTER_BUDGETS] = {&cluster->budgets, offsetof(struct budget_record, epoch)},
 		[CLUSTER_JOBS] = {&cluster->jobs, offsetof(struct job_record, epoch)},
 	};

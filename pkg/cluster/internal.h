@@ -240,11 +240,23 @@ uint32_t node_find(const struct cluster *cluster, struct str name);
 void node_release(struct cluster *cluster, uint32_t node); /* when nothing is known of it */
 void node_gone(struct cluster *cluster, uint32_t node);
 
+/* --- published.c */
+uint32_t published_find(const struct cluster *cluster, struct str name);
+/* Of the node of this name; NULL: none. Good until one comes or goes. */
+const struct node_layout *published_layout(const struct cluster *cluster, struct str name);
+void published_remove(struct cluster *cluster, uint32_t published);
+size_t published_bytes(const struct cluster *cluster);
+
 /* --- layouts.c */
 
 /* Follows what a node says of its layout. */
 void layout_follow(struct cluster *cluster, uint32_t node, const struct node_facts *facts);
 void layout_forget(struct cluster *cluster, uint32_t node);
+/* Takes what counts of what the Node and published.c tell, after either changed. */
+void layout_choose(struct cluster *cluster, uint32_t node);
+/* Of nobody yet; NODE_LAYOUT_NONE of NULL. */
+struct node_layout node_layout_of(struct cluster *cluster, const struct layout *layout);
+void node_layout_unref(struct cluster *cluster, const struct node_layout *layout);
 /* What is known of the layout, by all that tells, after any of it changed. */
 void layout_settle(struct cluster *cluster, uint32_t node);
 void layouts_clear(struct cluster *cluster);

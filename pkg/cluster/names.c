@@ -29,6 +29,9 @@ static const struct names {
 	[CLUSTER_GPU_NODES] = {offsetof(struct cluster, gpu_nodes),
 			       offsetof(struct cluster, gpu_nodes_by_name),
 			       offsetof(struct gpu_node_record, name)},
+	[CLUSTER_PUBLISHED] = {offsetof(struct cluster, published),
+			       offsetof(struct cluster, published_by_name),
+			       offsetof(struct published_record, name)},
 };
 
 static uint32_t name_at(const struct cluster *cluster, enum cluster_kind kind, uint32_t handle)

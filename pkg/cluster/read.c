@@ -419,6 +419,8 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 		table_bytes(&cluster->agents) + map_bytes(&cluster->agents_by_node);
 	stats.objects[CLUSTER_GPU_NODES] = cluster->gpu_nodes.count;
 	stats.bytes[CLUSTER_GPU_NODES] = gpu_nodes_bytes(cluster) + series_bytes(cluster);
+	stats.objects[CLUSTER_PUBLISHED] = cluster->published.count;
+	stats.bytes[CLUSTER_PUBLISHED] = published_bytes(cluster);
 	dra_stats(&cluster->dra, &stats);
 	stats.shared_bytes = intern_bytes(cluster->intern) + vectors_bytes(&cluster->vectors) +
 			     table_bytes(&cluster->wants) + map_bytes(&cluster->wants_by_value);

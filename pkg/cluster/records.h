@@ -222,6 +222,23 @@ struct layout_record {
 	uint32_t hash, nodes; /* nodes: its reference count */
 };
 
+/* A layout of a node, and who its cards are: each a reference, but of TABLE_NONE. */
+struct node_layout {
+	uint32_t layout;    /* TABLE_NONE: not known */
+	uint32_t cards;     /* 8 bytes of hash of each one's uuid, interned */
+	uint32_t addresses; /* likewise, of each one's PCI address */
+	uint32_t speeds;    /* of links, interned: links.c */
+};
+
+#define NODE_LAYOUT_NONE \
+	((struct node_layout){TABLE_NONE, INTERN_EMPTY, INTERN_EMPTY, INTERN_EMPTY})
+
+struct published_record {
+	uint64_t resource_version;
+	struct node_layout layout;
+	uint32_t name, epoch;
+};
+
 /* Exists from when it is observed, or a pod names it, to when neither is so. */
 struct node_record {
 	uint64_t resource_version;
@@ -229,12 +246,10 @@ struct node_record {
 	uint32_t name, first_pod, first_offer, epoch;
 	uint32_t first_device, devices; /* of slices: current ones; all that name it */
 	uint32_t out_next;
-	uint32_t layout;         /* TABLE_NONE: not known */
-	uint32_t cards;          /* of the layout: 8 bytes of hash of each one's uuid, interned */
-	uint32_t addresses;      /* likewise, of each one's PCI address */
+	/* What the Node tells; and what counts of that and struct published_record. */
+	struct node_layout own, wires;
 	uint32_t gpu_node;       /* TABLE_NONE: none is seen */
 	uint32_t layout_problem; /* interned */
-	uint32_t link_speeds;    /* of the layout, interned: links.c */
 	uint32_t links;          /* as in struct cluster_room, interned */
 	uint32_t look_next;
 	uint32_t first_hold; /* TABLE_NONE: no room is held */
@@ -457,7 +472,7 @@ struct cluster {
 	struct map wants_by_value;
 	uint64_t wants_changed;
 	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
-	struct table gpu_nodes, exits, gangs, budgets, jobs, demands, bystanders;
+	struct table gpu_nodes, published, exits, gangs, budgets, jobs, demands, bystanders;
 	struct table repellers;
 	struct map demands_by_value, bystanders_by_key;
 	struct texts texts; /* of cluster/hosts */
@@ -467,7 +482,7 @@ struct cluster {
 	int64_t series_since_us;              /* monotonic: older figures do not count */
 	struct refusal_event *refusal_events; /* owned; NULL: none yet */
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
-	struct map gpu_nodes_by_name;
+	struct map gpu_nodes_by_name, published_by_name;
 	struct map tenants_by_name, layouts_by_shape, gangs_by_key;
 	uint64_t layouts_made;
 	struct node_stamp *stamps; /* owned: by handles of nodes */

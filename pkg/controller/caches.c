@@ -15,6 +15,7 @@
 #include "cluster/leaving/victims.h"
 #include "cluster/nodes/agents.h"
 #include "cluster/nodes/gpunodes.h"
+#include "cluster/nodes/published.h"
 #include "ctl/expect.h"
 
 #define OWN_OBJECTS  "metadata.name=" OWNED_OBJECT_NAME
@@ -179,6 +180,16 @@ static int apply_gpu_node(struct caches *caches, const void *object, struct aren
 	return cluster_apply_gpu_node(caches->options.cluster, &facts, loop_now(caches->loop), err);
 }
 
+static int apply_koordinator(struct caches *caches, const void *object, struct arena *arena,
+			     struct error *err)
+{
+	struct published_facts facts;
+
+	if (api_pack_koordinator_device(object, arena, &facts, err) < 0)
+		return -1;
+	return cluster_apply_published(caches->options.cluster, &facts, err);
+}
+
 static int apply_budget(struct caches *caches, const void *object, struct arena *arena,
 			struct error *err)
 {
@@ -295,6 +306,9 @@ static const struct watched {
 			    .label_selector = AGENT_LEASES,
 			    .at_home = true},
 	[CLUSTER_GPU_NODES] = {.type = &api_gpu_nodes, .apply = apply_gpu_node, .optional = true},
+	[CLUSTER_PUBLISHED] = {.type = &api_koordinator_devices,
+			       .apply = apply_koordinator,
+			       .optional = true},
 	[CLUSTER_BUDGETS] = {.type = &api_budgets, .apply = apply_budget},
 	[CLUSTER_JOBS] = {.type = &api_jobs, .apply = apply_job},
 };

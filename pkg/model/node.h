@@ -118,6 +118,13 @@ struct agent_facts {
 				GpuNode true; 0: it does not say */
 };
 
+/* What an object of others tells of a node's cards: transient, borrowed. */
+struct published_facts {
+	struct str node;             /* and of the object */
+	uint64_t resource_version;   /* 0 when it is no number */
+	const struct layout *layout; /* NULL: nothing that can be made use of */
+};
+
 /* A node as observed: transient, everything borrowed. */
 struct node_facts {
 	struct str name, uid;

@@ -10,7 +10,7 @@ from controller import Controller
 from gpus import GPU, H100, UNIT, pod
 
 KINDS = {"pods", "nodes", "namespaces", "gpumemoryquotas", "resourcequotas", "limitranges", "tenantqos",
-         "validatingadmissionpolicybindings", "resourceclaims", "resourceslices", "deviceclasses", "leases", "gpunodes", "poddisruptionbudgets",
+         "validatingadmissionpolicybindings", "resourceclaims", "resourceslices", "deviceclasses", "leases", "gpunodes", "devices", "poddisruptionbudgets",
          "jobs"}
 
 

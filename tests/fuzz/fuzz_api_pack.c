@@ -29,6 +29,7 @@ union any_object {
 	struct wire_budget budget;
 	struct wire_job job;
 	struct wire_gpu_node gpu_node;
+	struct wire_koordinator_device koordinator;
 };
 
 static void check(bool good)
@@ -273,6 +274,17 @@ static void check_cpus(const struct cpu_range *cpus, size_t n)
 	}
 }
 
+static void pack_koordinator(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct published_facts facts;
+
+	if (api_pack_koordinator_device(&object->koordinator, arena, &facts, err) < 0)
+		return;
+	check(!str_empty(facts.node));
+	check(!facts.layout ||
+	      (facts.layout->n_gpus > 0 && facts.layout->n_gpus <= LIMIT_LAYOUT_GPUS));
+}
+
 static void pack_gpu_node(const union any_object *object, struct arena *arena, struct error *err)
 {
 	struct gpu_node_facts facts;
@@ -305,6 +317,7 @@ static const struct {
 	{&wire_tenant_schema, pack_tenant},
 	{&wire_binding_schema, pack_binding},
 	{&wire_gpu_node_schema, pack_gpu_node},
+	{&wire_koordinator_device_schema, pack_koordinator},
 	{&wire_budget_schema, pack_budget},
 	{&wire_job_schema, pack_job},
 };

@@ -163,8 +163,8 @@ void rooms_refresh(struct cluster *cluster, const uint32_t *nodes, size_t n)
 static uint64_t card_of(const struct cluster *cluster, const struct node_record *node,
 			const struct device_record *device)
 {
-	const struct str names[] = {intern_str(cluster->intern, node->cards),
-				    intern_str(cluster->intern, node->addresses)};
+	const struct str names[] = {intern_str(cluster->intern, node->wires.cards),
+				    intern_str(cluster->intern, node->wires.addresses)};
 	const uint64_t ids[] = {device->card, device->address};
 
 	for (size_t k = 0; k < ARRAY_SIZE(ids); k++)

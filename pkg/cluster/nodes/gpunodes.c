@@ -349,7 +349,7 @@ uint64_t seen_cards(const struct cluster *cluster, const struct node_record *nod
 		    const struct seen_pod *pod, uint32_t *ret_others)
 {
 	const struct seen_pods *seen = seen_on(cluster, node);
-	struct str addresses = intern_str(cluster->intern, node->addresses);
+	struct str addresses = intern_str(cluster->intern, node->wires.addresses);
 	uint64_t set = 0;
 
 	*ret_others = pod->others;
@@ -367,7 +367,7 @@ uint64_t seen_cards(const struct cluster *cluster, const struct node_record *nod
 static const struct layout_record *layout_of(const struct cluster *cluster,
 					     const struct node_record *node)
 {
-	return node->layout == TABLE_NONE ? NULL : layout_at(cluster, node->layout);
+	return node->wires.layout == TABLE_NONE ? NULL : layout_at(cluster, node->wires.layout);
 }
 
 /* CPUs that are of both. */
@@ -443,7 +443,7 @@ static const struct seen_use *uses_of(const struct seen_pods *seen, struct uid u
 
 uint32_t seen_card_of(const struct cluster *cluster, const struct node_record *node, uint64_t id)
 {
-	return card_of(intern_str(cluster->intern, node->addresses), id);
+	return card_of(intern_str(cluster->intern, node->wires.addresses), id);
 }
 
 const struct seen_use *seen_uses(const struct cluster *cluster, const struct node_record *node,

@@ -188,20 +188,37 @@ static uint32_t addresses_ref(struct cluster *cluster, const struct layout *layo
 
 /* --- a node's */
 
-void layout_forget(struct cluster *cluster, uint32_t node)
+struct node_layout node_layout_of(struct cluster *cluster, const struct layout *layout)
 {
-	struct node_record *record = node_at(cluster, node);
+	if (!layout)
+		return NODE_LAYOUT_NONE;
+	return (struct node_layout){
+		.layout = layout_ref(cluster, layout),
+		.cards = cards_ref(cluster, layout),
+		.addresses = addresses_ref(cluster, layout),
+		.speeds = link_speeds_ref(cluster, layout),
+	};
+}
 
-	layout_unref(cluster, record->layout);
-	intern_unref(cluster->intern, record->cards);
-	intern_unref(cluster->intern, record->addresses);
-	intern_unref(cluster->intern, record->layout_problem);
-	intern_unref(cluster->intern, record->link_speeds);
-	record->layout = TABLE_NONE;
-	record->cards = record->addresses = record->layout_problem = INTERN_EMPTY;
-	record->link_speeds = INTERN_EMPTY;
-	record->published = LAYOUT_IS_ABSENT;
-	record->agent_asked = false;
+/* The same once more. */
+static struct node_layout node_layout_ref(struct cluster *cluster, const struct node_layout *layout)
+{
+	if (layout->layout != TABLE_NONE)
+		layout_at(cluster, layout->layout)->nodes++;
+	return (struct node_layout){
+		.layout = layout->layout,
+		.cards = intern_ref_handle(cluster->intern, layout->cards),
+		.addresses = intern_ref_handle(cluster->intern, layout->addresses),
+		.speeds = intern_ref_handle(cluster->intern, layout->speeds),
+	};
+}
+
+void node_layout_unref(struct cluster *cluster, const struct node_layout *layout)
+{
+	layout_unref(cluster, layout->layout);
+	intern_unref(cluster->intern, layout->cards);
+	intern_unref(cluster->intern, layout->addresses);
+	intern_unref(cluster->intern, layout->speeds);
 }
 
 /* Cards that were chosen by a layout of other cards say nothing any more. */
@@ -212,37 +229,61 @@ static void forget_choices(struct cluster *cluster, const struct node_record *no
 		pod_at(cluster, pod)->cards = 0;
 }
 
-void layout_follow(struct cluster *cluster, uint32_t node, const struct node_facts *facts)
+static bool is_same(const struct node_layout *a, const struct node_layout *b)
+{
+	return a->layout == b->layout && a->cards == b->cards && a->addresses == b->addresses &&
+	       a->speeds == b->speeds;
+}
+
+void layout_choose(struct cluster *cluster, uint32_t node)
 {
 	struct node_record *record = node_at(cluster, node);
-	uint32_t layout = TABLE_NONE, cards = INTERN_EMPTY, addresses = INTERN_EMPTY, problem;
-	uint32_t speeds = INTERN_EMPTY;
-	struct str text = facts->layout_problem;
-	bool same;
+	const struct node_layout none = NODE_LAYOUT_NONE, *chosen = &record->own;
+	struct node_layout before = record->wires;
+	struct str name = intern_str(cluster->intern, record->name);
 
-	if (facts->layout) {
-		layout = layout_ref(cluster, facts->layout);
-		cards = cards_ref(cluster, facts->layout);
-		addresses = addresses_ref(cluster, facts->layout);
-		speeds = link_speeds_ref(cluster, facts->layout);
-	}
-	text.len = MIN(text.len, (size_t)LIMIT_INTERNED_STRING);
-	problem = intern_ref(cluster->intern, text);
-	same = layout == record->layout && cards == record->cards &&
-	       addresses == record->addresses && speeds == record->link_speeds;
-	if (cards != INTERN_EMPTY && record->cards != INTERN_EMPTY && cards != record->cards)
+	if (record->own.layout == TABLE_NONE && record->published == LAYOUT_IS_ABSENT)
+		chosen = published_layout(cluster, name);
+	record->wires = node_layout_ref(cluster, chosen && record->exists ? chosen : &none);
+	if (record->wires.cards != INTERN_EMPTY && before.cards != INTERN_EMPTY &&
+	    record->wires.cards != before.cards)
 		forget_choices(cluster, record);
-	layout_forget(cluster, node);
-	record->layout = layout;
-	record->cards = cards;
-	record->addresses = addresses;
-	record->link_speeds = speeds;
-	record->layout_problem = problem;
+	if (!is_same(&record->wires, &before))
+		room_refresh(cluster, node);
+	node_layout_unref(cluster, &before);
+}
+
+static void set_own(struct cluster *cluster, struct node_record *record,
+		    const struct node_facts *facts)
+{
+	struct node_layout before = record->own;
+	uint32_t problem = record->layout_problem;
+	struct str text = facts->layout_problem;
+
+	text.len = MIN(text.len, (size_t)LIMIT_INTERNED_STRING);
+	record->own = node_layout_of(cluster, facts->layout);
+	record->layout_problem = intern_ref(cluster->intern, text);
 	record->published = (uint8_t)facts->layout_state;
 	record->agent_asked =
 		facts->layout && str_starts_with(facts->layout->writer, STR(AGENT_WRITER));
-	if (!same)
-		room_refresh(cluster, node);
+	node_layout_unref(cluster, &before);
+	intern_unref(cluster->intern, problem);
+}
+
+void layout_forget(struct cluster *cluster, uint32_t node)
+{
+	static const struct node_facts nothing = {.layout_state = LAYOUT_IS_ABSENT};
+	struct node_record *record = node_at(cluster, node);
+
+	set_own(cluster, record, &nothing);
+	node_layout_unref(cluster, &record->wires);
+	record->wires = NODE_LAYOUT_NONE;
+}
+
+void layout_follow(struct cluster *cluster, uint32_t node, const struct node_facts *facts)
+{
+	set_own(cluster, node_at(cluster, node), facts);
+	layout_choose(cluster, node);
 }
 
 /* --- whether it counts */
@@ -250,10 +291,10 @@ void layout_follow(struct cluster *cluster, uint32_t node, const struct node_fac
 static enum layout_state judge(const struct cluster *cluster, const struct node_record *record)
 {
 	/* Of a node that was not seen nothing is published. */
-	if (record->layout == TABLE_NONE)
+	if (record->wires.layout == TABLE_NONE)
 		return record->published == LAYOUT_IS_KNOWN ? LAYOUT_IS_ABSENT
 							    : (enum layout_state)record->published;
-	if (room_cards(cluster, record) > layout_at(cluster, record->layout)->topo->n_cards)
+	if (room_cards(cluster, record) > layout_at(cluster, record->wires.layout)->topo->n_cards)
 		return LAYOUT_IS_CONTRADICTS;
 	if (record->agent_asked && !record->agent_lives)
 		return LAYOUT_IS_AGENT_GONE;

@@ -92,7 +92,7 @@ static void add_share(struct traffic *traffic, uint32_t card, const struct seen_
 static void add_pod(const struct cluster *cluster, const struct node_record *node,
 		    const struct pod_record *pod, struct traffic *traffic)
 {
-	const struct topo *topo = layout_at(cluster, node->layout)->topo;
+	const struct topo *topo = layout_at(cluster, node->wires.layout)->topo;
 	uint32_t others;
 	uint64_t cards = pod_cards(cluster, node, pod, &others);
 	int64_t declared = 0;
@@ -112,7 +112,7 @@ static void add_pod(const struct cluster *cluster, const struct node_record *nod
 static void add_measured(const struct cluster *cluster, const struct node_record *node,
 			 struct traffic *traffic)
 {
-	uint32_t n_cards = layout_at(cluster, node->layout)->topo->n_cards, card;
+	uint32_t n_cards = layout_at(cluster, node->wires.layout)->topo->n_cards, card;
 	size_t n;
 	const struct seen_use *uses = seen_uses(cluster, node, &n);
 
@@ -168,8 +168,8 @@ static uint8_t left_of_uplink(const struct topo *topo, const struct traffic *tra
 static uint32_t left_on(struct cluster *cluster, const struct node_record *node,
 			const struct traffic *traffic)
 {
-	const struct topo *topo = layout_at(cluster, node->layout)->topo;
-	struct str text = intern_str(cluster->intern, node->link_speeds);
+	const struct topo *topo = layout_at(cluster, node->wires.layout)->topo;
+	struct str text = intern_str(cluster->intern, node->wires.speeds);
 	struct link_speeds speeds[LIMIT_LAYOUT_GPUS] = {{0}};
 	uint8_t left[LIMIT_LAYOUT_GPUS];
 
@@ -207,7 +207,7 @@ bool links_refresh(struct cluster *cluster, uint32_t node)
 	uint32_t before = record->links;
 
 	record->links = INTERN_EMPTY;
-	if (record->layout != TABLE_NONE && anything_is_known(cluster, record)) {
+	if (record->wires.layout != TABLE_NONE && anything_is_known(cluster, record)) {
 		add_measured(cluster, record, &traffic);
 		for (uint32_t pod = record->first_pod; pod != TABLE_NONE;
 		     pod = pod_at(cluster, pod)->node_next)

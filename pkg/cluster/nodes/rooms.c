@@ -18,7 +18,7 @@
 static uint64_t told_cards(const struct cluster *cluster, const struct node_record *node,
 			   const struct pod_record *pod, uint32_t *ret_others)
 {
-	struct str cards = intern_str(cluster->intern, node->cards);
+	struct str cards = intern_str(cluster->intern, node->wires.cards);
 	struct str devices = intern_str(cluster->intern, pod->devices);
 	uint64_t set = 0;
 
@@ -63,8 +63,9 @@ static bool one_has_both(const struct pod_alignment *alignment)
 static void pin(const struct cluster *cluster, struct node_record *node,
 		const struct pod_record *pod, uint64_t seen)
 {
-	const struct topo *topo =
-		node->layout != TABLE_NONE ? layout_at(cluster, node->layout)->topo : NULL;
+	const struct topo *topo = node->wires.layout != TABLE_NONE
+					  ? layout_at(cluster, node->wires.layout)->topo
+					  : NULL;
 	uint32_t numa = LAYOUT_NONE;
 
 	if (topo && seen != 0 && (topo->kubelet.pod_scope || one_has_both(&pod->alignment)) &&
@@ -215,8 +216,8 @@ static struct cluster_room room_of(const struct cluster *cluster, const struct n
 	room.reserved_cpus = record->reserved_cpus;
 	if (room.state != LAYOUT_IS_KNOWN)
 		return room;
-	room.topo = layout_at(cluster, record->layout)->topo;
-	room.layout = layout_at(cluster, record->layout)->number;
+	room.topo = layout_at(cluster, record->wires.layout)->topo;
+	room.layout = layout_at(cluster, record->wires.layout)->number;
 	if (record->links != INTERN_EMPTY)
 		room.links = intern_str(cluster->intern, record->links);
 	return room;
@@ -296,8 +297,8 @@ static int64_t cards_of(const struct cluster *cluster, const struct node_record 
 	if (kind->sharing != DEVICE_FRACTION)
 		return 0;
 	parts = resource_parts_of_card(intern_str(cluster->intern, kind->resource));
-	if (node->layout != TABLE_NONE)
-		return MAX(layout_at(cluster, node->layout)->topo->n_cards, 1U);
+	if (node->wires.layout != TABLE_NONE)
+		return MAX(layout_at(cluster, node->wires.layout)->topo->n_cards, 1U);
 	return MAX(parts > 0 ? offer->allocatable / parts : room_cards(cluster, node), 1);
 }
 

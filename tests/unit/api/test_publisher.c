@@ -148,6 +148,66 @@ static void what_the_agent_says_counts_alone(void **state)
 	assert_null(facts.layout);
 }
 
+/* --- Koordinator */
+
+static void pack_koordinator(const char *devices, struct arena *arena,
+			     struct published_facts *ret_facts)
+{
+	struct wire_koordinator_device wire;
+	char json[8192];
+
+	snprintf(json, sizeof(json),
+		 "{'metadata':{'name':'n','uid':'u','resourceVersion':'7'},'spec':{'devices':%s}}",
+		 devices);
+	sample_decode(&wire_koordinator_device_schema, json, arena, &wire);
+	assert_int_equal(api_pack_koordinator_device(&wire, arena, ret_facts, NULL), 0);
+}
+
+static void the_cards_of_koordinator_are_those_that_hami_would_tell(void **state)
+{
+	struct arena arena CLEANUP(arena_clear);
+	struct published_facts facts;
+
+	(void)state;
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	pack_koordinator("[{'type':'gpu','id':'GPU-a','minor':0,'health':true,'topology':{"
+			 "'socketID':0,'nodeID':-1,'pcieID':'0','busID':'0000:1a:00.0'}},"
+			 "{'type':'rdma','id':'0000:09:00.0','minor':0,'health':true},"
+			 "{'type':'gpu','id':'GPU-b','minor':1,'health':true,'topology':{"
+			 "'socketID':0,'nodeID':1,'pcieID':'0','busID':'0000:1b:00.0'}},"
+			 "{'type':'gpu','id':'GPU-c','minor':2,'topology':{'nodeID':1}},"
+			 "{'type':'gpu','id':'GPU-d','minor':3,'health':true,'topology':{"
+			 "'nodeID':3}}]",
+			 &arena, &facts);
+	assert_true(str_equal(facts.node, STR("n")));
+	assert_int_equal(facts.resource_version, 7);
+	assert_layout(facts.layout);
+	assert_true(str_equal(facts.layout->gpus[1].pci, STR("0000:1b:00.0")));
+	assert_true(str_equal(facts.layout->writer, STR("Koordinator")));
+}
+
+static void what_koordinator_cannot_mean_publishes_nothing(void **state)
+{
+	static const char *const values[] = {
+		"[]",
+		"[{'type':'fpga','id':'GPU-a','minor':0,'health':true}]",
+		"[{'type':'gpu','minor':0,'health':true}]",
+		"[{'type':'gpu','id':'GPU-a','health':true},{'type':'gpu','id':'GPU-a'}]",
+		"[{'type':'gpu','id':'GPU-a','health':true,'topology':{'nodeID':99999999999}}]",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		struct arena arena CLEANUP(arena_clear);
+		struct published_facts facts;
+
+		arena_init(&arena, LIMIT_DECODE_ARENA);
+		pack_koordinator(values[i], &arena, &facts);
+		if (facts.layout)
+			fail_msg("%s", values[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +215,8 @@ int main(void)
 		cmocka_unit_test(what_tells_of_no_cards_publishes_nothing),
 		cmocka_unit_test(more_cards_than_a_layout_has_are_none),
 		cmocka_unit_test(what_the_agent_says_counts_alone),
+		cmocka_unit_test(the_cards_of_koordinator_are_those_that_hami_would_tell),
+		cmocka_unit_test(what_koordinator_cannot_mean_publishes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

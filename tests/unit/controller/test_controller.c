@@ -46,7 +46,8 @@ static const char *const watches[] = {"WATCH poddisruptionbudgets",
 				      "WATCH resourceslices",
 				      "WATCH deviceclasses",
 				      "WATCH leases",
-				      "WATCH gpunodes"};
+				      "WATCH gpunodes",
+				      "WATCH devices"};
 
 struct world {
 	struct fake_kube_world kube;

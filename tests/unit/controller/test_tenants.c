@@ -22,7 +22,7 @@ static const char *const watches[] = {
 	"WATCH nodes",          "WATCH namespaces",     "WATCH resourcequotas",
 	"WATCH limitranges",    "WATCH tenantqos",      "WATCH validatingadmissionpolicybindings",
 	"WATCH resourceclaims", "WATCH resourceslices", "WATCH deviceclasses",
-	"WATCH leases",         "WATCH gpunodes"};
+	"WATCH leases",         "WATCH gpunodes",       "WATCH devices"};
 
 static const char node[] =
 	"{\"metadata\":{\"name\":\"n\",\"uid\":\"n\",\"resourceVersion\":\"10\",\"labels\":{"
