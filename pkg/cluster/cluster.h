@@ -93,10 +93,8 @@ bool cluster_keep(struct cluster *cluster, enum cluster_kind kind, struct str na
 void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
 		    struct str name);
 
-/*
- * A full state of one kind: begin, apply everything, end (what was not applied is dropped) or abort
- * (nothing is). Until one of nodes, slices or classes is over, prices may be from before it.
- */
+/* A full state of one kind: begin, apply everything, end (what was not applied is dropped) or abort
+ * (nothing is). Until one of nodes, slices or classes is over, prices may be from before it. */
 void cluster_begin_replace(struct cluster *cluster, enum cluster_kind kind);
 void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind);
 void cluster_abort_replace(struct cluster *cluster, enum cluster_kind kind);

@@ -59,16 +59,16 @@ struct container_facts {
 
 /* What kubelet's managers read of a pod, and what it asks of the places of its cards. */
 struct pod_alignment {
-	bool guaranteed;    /* QoS class */
-	bool whole_cpus;    /* of every container that asks for a device: kubelet may pin them */
-	bool cpus_together; /* one container has all of cpus */
+	bool guaranteed : 1;    /* QoS class */
+	bool whole_cpus : 1;    /* of every container that asks for a device: kubelet may pin them */
+	bool cpus_together : 1; /* one container has all of cpus */
 	/* An init container has CPUs or devices of its own, which those after it take over, if they
 	 * are on NUMA nodes where the rest of them is. */
-	bool takes_over;
-	bool wished; /* a policy, by annotation */
-	enum topology_policy policy;
-	bool scoped; /* a scope too */
-	enum layout_scope scope;
+	bool takes_over : 1;
+	bool wished : 1; /* a policy, by annotation */
+	bool scoped : 1; /* a scope too */
+	enum topology_policy policy : 4;
+	enum layout_scope scope : 4;
 	uint32_t cpus; /* that kubelet's static CPU manager gives to it alone */
 };
 

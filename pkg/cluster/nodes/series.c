@@ -56,7 +56,7 @@ static void find_nodes(const struct cluster *cluster, const struct series_list *
 {
 	for (uint32_t node = table_next(&cluster->nodes, 0); node != TABLE_NONE;
 	     node = table_next(&cluster->nodes, node + 1))
-		claim(list, intern_str(cluster->intern, node_at(cluster, node)->cards), node);
+		claim(list, intern_str(cluster->intern, node_at(cluster, node)->wires.cards), node);
 	for (uint32_t pod = table_next(&cluster->pods, 0); pod != TABLE_NONE;
 	     pod = table_next(&cluster->pods, pod + 1)) {
 		const struct pod_record *record = pod_at(cluster, pod);

@@ -80,7 +80,7 @@ static struct asked asked_by(const struct cluster *cluster, const struct pod_rec
 static void find_cards(struct holder *holder)
 {
 	const struct cluster *cluster = holder->cluster;
-	struct str uuids = intern_str(cluster->intern, holder->node->cards);
+	struct str uuids = intern_str(cluster->intern, holder->node->wires.cards);
 	struct str told = intern_str(cluster->intern, holder->pod->devices);
 	uint32_t others;
 	uint64_t set = pod_cards(cluster, holder->node, holder->pod, &others);
@@ -137,7 +137,7 @@ static bool may_share(const struct holder *holder, const struct pod_record *othe
 /* By what the node's agent sees on the cards, where there is one. */
 static bool is_used_by_others(const struct holder *holder)
 {
-	struct str uuids = intern_str(holder->cluster->intern, holder->node->cards);
+	struct str uuids = intern_str(holder->cluster->intern, holder->node->wires.cards);
 	size_t n;
 	const struct seen_use *uses = seen_uses(holder->cluster, holder->node, &n);
 
