@@ -331,12 +331,16 @@ static bool read_scope(struct str text, enum layout_scope *ret_scope)
 /* What an annotation says that has no such value is not asked for: admission refuses it. */
 static void pack_wish(const struct wire_list *annotations, struct pod_alignment *alignment)
 {
+	enum topology_policy policy = alignment->policy;
+	enum layout_scope scope = alignment->scope;
 	struct str text;
 
 	alignment->wished = wire_map_get(annotations, STR(KEY_TOPOLOGY_POLICY), &text) &&
-			    read_policy(text, &alignment->policy);
+			    read_policy(text, &policy);
 	alignment->scoped = wire_map_get(annotations, STR(KEY_TOPOLOGY_SCOPE), &text) &&
-			    read_scope(text, &alignment->scope);
+			    read_scope(text, &scope);
+	alignment->policy = policy;
+	alignment->scope = scope;
 }
 
 /* What is no amount declares nothing. */

@@ -59,8 +59,8 @@ struct container_facts {
 
 /* What kubelet's managers read of a pod, and what it asks of the places of its cards. */
 struct pod_alignment {
-	bool guaranteed : 1;    /* QoS class */
-	bool whole_cpus : 1;    /* of every container that asks for a device: kubelet may pin them */
+	bool guaranteed : 1; /* QoS class */
+	bool whole_cpus : 1; /* of every container that asks for a device: kubelet may pin them */
 	bool cpus_together : 1; /* one container has all of cpus */
 	/* An init container has CPUs or devices of its own, which those after it take over, if they
 	 * are on NUMA nodes where the rest of them is. */

@@ -25,6 +25,7 @@ void place_begin(struct place *place, const struct place_tools *tools,
 		 const struct cluster_ask *ask)
 {
 	const struct pod_alignment *alignment = &ask->alignment;
+	enum layout_scope scope = alignment->scope;
 
 	place->tools = *tools;
 	place->ask = *ask;
@@ -37,7 +38,7 @@ void place_begin(struct place *place, const struct place_tools *tools,
 		ask->pod == TABLE_NONE ? TABLE_NONE : cluster_pod_node(tools->cluster, ask->pod);
 	if (alignment->wished)
 		place->topology = topology_of_pod(place->topology, alignment->policy,
-						  alignment->scoped ? &alignment->scope : NULL);
+						  alignment->scoped ? &scope : NULL);
 	place_usual_refresh(&tools->memory->usual, tools->cluster);
 	place_sheet_open(place);
 }

@@ -144,10 +144,10 @@ static struct topology_spec topology_for(const struct cluster *cluster,
 {
 	struct topology_spec spec = cluster_topology_of(cluster, pod->namespace);
 	const struct pod_alignment *wish = &pod->alignment;
+	enum layout_scope scope = wish->scope;
 
-	return wish->wished
-		       ? topology_of_pod(spec, wish->policy, wish->scoped ? &wish->scope : NULL)
-		       : spec;
+	return wish->wished ? topology_of_pod(spec, wish->policy, wish->scoped ? &scope : NULL)
+			    : spec;
 }
 
 struct cluster_held cluster_held(const struct cluster *cluster, uint32_t pod)
