@@ -120,7 +120,7 @@ static void add_requirement(struct json_out *out, const struct label_requirement
 
 	json_out_object(out, NULL);
 	json_out_string(out, "key", requirement->key);
-	json_out_cstring(out, "operator", label_operator_text(requirement->operator));
+	json_out_cstring(out, "operator", label_operator_text(requirement->op));
 	if (requirement->n_values > 0) {
 		json_out_array(out, "values");
 		for (i = 0; i < requirement->n_values; i++)

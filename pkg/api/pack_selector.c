@@ -33,7 +33,7 @@ static bool read_requirement(const struct wire_requirement *wire,
 {
 	bool with_values;
 
-	if (!operator_of(wire->operator, & requirement->operator))
+	if (!operator_of(wire->op, &requirement->op))
 		return false;
 	requirement->key = wire->key;
 	requirement->values = wire->values.items;
@@ -42,7 +42,7 @@ static bool read_requirement(const struct wire_requirement *wire,
 		if (!is_small(*value))
 			return false;
 	}
-	with_values = requirement->operator== LABEL_IN || requirement->operator== LABEL_NOT_IN;
+	with_values = requirement->op == LABEL_IN || requirement->op == LABEL_NOT_IN;
 	return !str_empty(wire->key) && is_small(wire->key) &&
 	       with_values == (requirement->n_values > 0);
 }

@@ -12,7 +12,7 @@ static bool operator_of(struct str text, enum node_operator *ret_operator)
 {
 	static const struct {
 		const char *text;
-		enum node_operator operator;
+		enum node_operator op;
 	} operators[] = {
 #define X(name, text) {text, NODE_##name},
 		NODE_OPERATORS(X)
@@ -21,7 +21,7 @@ static bool operator_of(struct str text, enum node_operator *ret_operator)
 
 	for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
 		if (str_equal(text, str_from(operators[i].text))) {
-			*ret_operator = operators[i].operator;
+			*ret_operator = operators[i].op;
 			return true;
 		}
 	return false;
@@ -30,7 +30,7 @@ static bool operator_of(struct str text, enum node_operator *ret_operator)
 /* What the API server would not take matches nothing. */
 static bool is_sound(const struct node_requirement *requirement)
 {
-	switch (requirement->operator) {
+	switch (requirement->op) {
 	case NODE_IN:
 	case NODE_NOT_IN:
 		return requirement->n_values > 0;
@@ -48,7 +48,7 @@ static bool is_sound(const struct node_requirement *requirement)
 static bool is_of_name(const struct node_requirement *requirement)
 {
 	return str_equal(requirement->key, STR("metadata.name")) && requirement->n_values == 1 &&
-	       (requirement->operator== NODE_IN || requirement->operator== NODE_NOT_IN);
+	       (requirement->op == NODE_IN || requirement->op == NODE_NOT_IN);
 }
 
 static bool read_requirement(const struct wire_requirement *wire, bool names,
@@ -56,7 +56,7 @@ static bool read_requirement(const struct wire_requirement *wire, bool names,
 {
 	*requirement = (struct node_requirement){
 		.key = wire->key, .values = wire->values.items, .n_values = wire->values.len};
-	return operator_of(wire->operator, & requirement->operator) && is_sound(requirement) &&
+	return operator_of(wire->op, &requirement->op) && is_sound(requirement) &&
 	       (!names || is_of_name(requirement));
 }
 
@@ -138,11 +138,11 @@ static bool effect_of(struct str text, enum taint_effect *ret_effect)
 
 static bool read_toleration(const struct wire_toleration *wire, struct toleration *toleration)
 {
-	bool equal = str_empty(wire->operator) || str_equal(wire->operator, STR("Equal"));
+	bool equal = str_empty(wire->op) || str_equal(wire->op, STR("Equal"));
 
 	*toleration = (struct toleration){.key = wire->key, .value = wire->value, .exists = !equal};
 	return effect_of(wire->effect, &toleration->effect) &&
-	       (equal || str_equal(wire->operator, STR("Exists")));
+	       (equal || str_equal(wire->op, STR("Exists")));
 }
 
 static int pack_tolerations(const struct wire_list *wires, const struct pack *pack,

@@ -137,7 +137,7 @@ static const struct schema affinity_schema =
 
 static const struct field toleration_fields[] = {
 	FIELD(struct wire_toleration, key, "key", 1, FIELD_STRING),
-	FIELD(struct wire_toleration, operator, "operator", 2, FIELD_STRING),
+	FIELD(struct wire_toleration, op, "operator", 2, FIELD_STRING),
 	FIELD(struct wire_toleration, value, "value", 3, FIELD_STRING),
 	FIELD(struct wire_toleration, effect, "effect", 4, FIELD_STRING),
 };

@@ -82,7 +82,7 @@ const struct schema wire_list_meta_schema = SCHEMA("ListMeta", struct wire_list_
 
 static const struct field requirement_fields[] = {
 	FIELD(struct wire_requirement, key, "key", 1, FIELD_STRING),
-	FIELD(struct wire_requirement, operator, "operator", 2, FIELD_STRING),
+	FIELD(struct wire_requirement, op, "operator", 2, FIELD_STRING),
 	FIELD(struct wire_requirement, values, "values", 3, FIELD_STRINGS),
 };
 const struct schema wire_requirement_schema =

@@ -38,7 +38,7 @@ struct wire_meta {
 /* metav1.LabelSelector */
 struct wire_requirement {
 	uint64_t present;
-	struct str key, operator;
+	struct str key, op;
 	struct wire_list values; /* struct str */
 };
 

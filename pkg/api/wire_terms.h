@@ -58,7 +58,7 @@ struct wire_affinity {
 
 struct wire_toleration {
 	uint64_t present;
-	struct str key, operator, value, effect;
+	struct str key, op, value, effect;
 };
 
 struct wire_spread {

@@ -2,7 +2,7 @@
 /* Selectors are a handful of requirements and a namespace a handful of labels: both are walked. */
 #include "model/labels.h"
 
-const char *label_operator_text(enum label_operator operator)
+const char *label_operator_text(enum label_operator op)
 {
 	static const char *const texts[] = {
 #define X(name, text) [LABEL_##name] = text,
@@ -10,7 +10,7 @@ const char *label_operator_text(enum label_operator operator)
 #undef X
 	};
 
-	return texts[operator];
+	return texts[op];
 }
 
 static const struct label *find(const struct label *labels, size_t n, struct str key)
@@ -31,7 +31,7 @@ static bool is_among(const struct label_requirement *requirement, struct str val
 
 static bool holds(const struct label_requirement *requirement, const struct label *label)
 {
-	switch (requirement->operator) {
+	switch (requirement->op) {
 	case LABEL_IN:
 		return label && is_among(requirement, label->value);
 	case LABEL_NOT_IN:
@@ -58,7 +58,7 @@ bool label_selector_matches(const struct label_selector *selector, const struct 
 
 static bool requirement_equal(const struct label_requirement *a, const struct label_requirement *b)
 {
-	if (!str_equal(a->key, b->key) || a->operator!= b->operator|| a->n_values != b->n_values)
+	if (!str_equal(a->key, b->key) || a->op != b->op || a->n_values != b->n_values)
 		return false;
 	for (size_t i = 0; i < a->n_values; i++)
 		if (!str_equal(a->values[i], b->values[i]))

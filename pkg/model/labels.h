@@ -26,12 +26,12 @@ enum label_operator {
 };
 
 /* Borrowed, static: "In", "NotIn", "Exists", "DoesNotExist". */
-const char *label_operator_text(enum label_operator operator);
+const char *label_operator_text(enum label_operator op);
 
 /* An entry of matchLabels is one with LABEL_IN and a single value. */
 struct label_requirement {
 	struct str key;
-	enum label_operator operator;
+	enum label_operator op;
 	const struct str *values;
 	size_t n_values; /* 0 for the two that ask for no value */
 };

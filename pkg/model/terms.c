@@ -27,12 +27,12 @@ static bool compares(const struct node_requirement *requirement, struct str valu
 	if (requirement->n_values != 1 || !read_number(value, &have) ||
 	    !read_number(requirement->values[0], &bound))
 		return false;
-	return requirement->operator== NODE_GREATER ? have > bound : have<bound;
+	return requirement->op == NODE_GREATER ? have > bound : have < bound;
 }
 
 bool node_requirement_holds(const struct node_requirement *requirement, const struct str *value)
 {
-	switch (requirement->operator) {
+	switch (requirement->op) {
 	case NODE_IN:
 		return value && is_among(requirement, *value);
 	case NODE_NOT_IN:

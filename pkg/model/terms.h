@@ -28,7 +28,7 @@ enum node_operator {
 
 struct node_requirement {
 	struct str key;
-	enum node_operator operator;
+	enum node_operator op;
 	const struct str *values;
 	size_t n_values;
 };

@@ -36,7 +36,7 @@ static const struct str gpu = {"nvidia.com/gpu", 14}, mig = {"nvidia.com/mig-1g.
 
 struct requirement {
 	int key;
-	enum label_operator operator;
+	enum label_operator op;
 	int mask; /* of values */
 };
 
@@ -144,7 +144,7 @@ static void tell_tenant(struct world *w, int t)
 		const struct requirement *from = &tenant->requirements[r];
 
 		requirements[r] = (struct label_requirement){
-			.key = keys[from->key], .operator= from->operator, .values = wanted[r] };
+			.key = keys[from->key], .op = from->op, .values = wanted[r]};
 		for (int v = 0; v < VALUES; v++)
 			if (from->mask & 1 << v)
 				wanted[r][requirements[r].n_values++] = values[v];
@@ -581,12 +581,12 @@ static bool selects(const struct tenant *tenant, const struct space *space)
 		int value = space->labels[one->key];
 		bool among = value >= 0 && (one->mask & 1 << value) != 0, holds = false;
 
-		if (one->operator== LABEL_IN)
+		if (one->op == LABEL_IN)
 			holds = among;
-		else if (one->operator== LABEL_NOT_IN)
+		else if (one->op == LABEL_NOT_IN)
 			holds = !among;
 		else
-			holds = (value >= 0) == (one->operator== LABEL_EXISTS);
+			holds = (value >= 0) == (one->op == LABEL_EXISTS);
 		if (!holds)
 			return false;
 	}

@@ -60,7 +60,7 @@ static void put_requirements(struct buf *buf, const struct node_requirement *lis
 	pack_put_int(buf, (int64_t)n);
 	for (size_t i = 0; i < n; i++) {
 		pack_put_str(buf, list[i].key);
-		pack_put_int(buf, (int64_t)list[i].operator);
+		pack_put_int(buf, (int64_t)list[i].op);
 		put_texts(buf, list[i].values, list[i].n_values);
 	}
 }
@@ -73,7 +73,7 @@ static const struct node_requirement *get_requirements(struct pack_reader *reade
 	for (size_t i = 0; i < n; i++) {
 		struct node_requirement one = {.key = pack_get_str(reader)};
 
-		one.operator=(enum node_operator) pack_get_int(reader);
+		one.op = (enum node_operator)pack_get_int(reader);
 		one.values = get_texts(reader, &one.n_values);
 		if (list)
 			list[i] = one;
@@ -213,7 +213,7 @@ static void put_selector(struct buf *buf, const struct label_selector *selector)
 		const struct label_requirement *one = &selector->requirements[i];
 
 		pack_put_str(buf, one->key);
-		pack_put_int(buf, (int64_t)one->operator);
+		pack_put_int(buf, (int64_t)one->op);
 		put_texts(buf, one->values, one->n_values);
 	}
 }
@@ -226,7 +226,7 @@ static void get_selector(struct pack_reader *reader, struct label_selector *sele
 	for (size_t i = 0; i < n; i++) {
 		struct label_requirement one = {.key = pack_get_str(reader)};
 
-		one.operator=(enum label_operator) pack_get_int(reader);
+		one.op = (enum label_operator)pack_get_int(reader);
 		one.values = get_texts(reader, &one.n_values);
 		if (list)
 			list[i] = one;

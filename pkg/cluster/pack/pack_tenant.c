@@ -61,7 +61,7 @@ static void get_selector(struct pack_reader *reader, struct label_selector *sele
 	for (size_t i = 0; i < n; i++) {
 		struct label_requirement requirement = {.key = pack_get_str(reader)};
 
-		requirement.operator=(enum label_operator) pack_get_int(reader);
+		requirement.op = (enum label_operator)pack_get_int(reader);
 		requirement.values = get_strs(reader, &requirement.n_values);
 		if (requirements)
 			requirements[i] = requirement;
@@ -76,7 +76,7 @@ void pack_label_selector(const struct label_selector *selector, struct buf *ret_
 		const struct label_requirement *requirement = &selector->requirements[i];
 
 		pack_put_str(ret_bytes, requirement->key);
-		pack_put_int(ret_bytes, (int64_t)requirement->operator);
+		pack_put_int(ret_bytes, (int64_t)requirement->op);
 		put_strs(ret_bytes, requirement->values, requirement->n_values);
 	}
 }

@@ -61,10 +61,10 @@ static const struct label_requirement *narrowest(const struct label_selector *se
 	for (size_t i = 0; i < selector->n_requirements; i++) {
 		const struct label_requirement *one = &selector->requirements[i];
 
-		if (one->operator!= LABEL_IN && one->operator!= LABEL_EXISTS)
+		if (one->op != LABEL_IN && one->op != LABEL_EXISTS)
 			continue;
-		if (!best || (one->operator== LABEL_IN &&(best->operator== LABEL_EXISTS ||
-							  one->n_values<best->n_values)))
+		if (!best || (one->op == LABEL_IN &&
+			      (best->op == LABEL_EXISTS || one->n_values < best->n_values)))
 			best = one;
 	}
 	return best;
@@ -88,9 +88,9 @@ static void index_tenant(struct cluster *cluster, uint32_t tenant)
 	best = narrowest(&selector);
 	if (!best)
 		index_add(index, label_hash(cluster, STR_NONE, NULL), tenant);
-	else if (best->operator== LABEL_EXISTS)
+	else if (best->op == LABEL_EXISTS)
 		index_add(index, label_hash(cluster, best->key, NULL), tenant);
-	for (size_t i = 0; best && best->operator== LABEL_IN && i<best->n_values; i++)
+	for (size_t i = 0; best && best->op == LABEL_IN && i < best->n_values; i++)
 		index_add(index, label_hash(cluster, best->key, &best->values[i]), tenant);
 }
 

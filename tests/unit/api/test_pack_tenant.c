@@ -285,7 +285,7 @@ static void what_is_too_large_says_so(void **state)
 	static struct str many[LIMIT_SELECTOR_VALUES + 1];
 	static char name[LIMIT_LABEL_VALUE + 1];
 	struct wire_requirement requirement = {
-		.key = STR("k"), .operator= STR("In"), .values = {many, LIMIT_SELECTOR_VALUES - 1}};
+		.key = STR("k"), .op = STR("In"), .values = {many, LIMIT_SELECTOR_VALUES - 1}};
 	struct wire_tenant wire = {.meta.name = STR("t"), .meta.uid = STR("u")};
 	struct fixture f CLEANUP(fixture_clear);
 	struct tenant_facts facts;

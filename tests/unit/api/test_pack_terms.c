@@ -75,7 +75,7 @@ static void a_recorded_pod_is_read_whole(void **state)
 	assert_true(terms->chooses);
 	assert_int_equal(terms->n_terms, 1);
 	assert_int_equal(terms->terms[0].n_labels, 1);
-	assert_int_equal(terms->terms[0].labels[0].operator, NODE_NOT_IN);
+	assert_int_equal(terms->terms[0].labels[0].op, NODE_NOT_IN);
 	assert_int_equal(terms->terms[0].n_names, 1);
 	assert_int_equal(terms->n_tolerations, 3); /* two are given to every pod */
 	assert_int_equal(terms->tolerations[0].effect, TAINT_NO_SCHEDULE);

@@ -255,7 +255,7 @@ static void test_more_keys_or_budgets_than_are_kept_forbid(void **state)
 	char name[32];
 
 	for (int i = 0; i <= LIMIT_BUDGET_KEYS; i++) {
-		struct label_requirement has = {.operator= LABEL_EXISTS };
+		struct label_requirement has = {.op = LABEL_EXISTS};
 
 		snprintf(name, sizeof(name), "key-%d", i);
 		has.key = str_from(name);

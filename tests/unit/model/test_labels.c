@@ -17,7 +17,7 @@ static void each_operator_means_what_it_does_in_kubernetes(void **state)
 {
 	static const struct {
 		const char *key;
-		enum label_operator operator;
+		enum label_operator op;
 		const struct str *values;
 		size_t n_values;
 		bool matches;
@@ -38,13 +38,13 @@ static void each_operator_means_what_it_does_in_kubernetes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct label_requirement one = {str_from(cases[i].key), cases[i].operator,
+		struct label_requirement one = {str_from(cases[i].key), cases[i].op,
 						cases[i].values, cases[i].n_values};
 		struct label_selector selector = {&one, 1};
 
 		if (label_selector_matches(&selector, labels, ARRAY_SIZE(labels)) !=
 		    cases[i].matches)
-			fail_msg("%s %s", cases[i].key, label_operator_text(cases[i].operator));
+			fail_msg("%s %s", cases[i].key, label_operator_text(cases[i].op));
 	}
 }
 

@@ -17,7 +17,7 @@ static void requirements_hold_as_in_kubernetes(void **state)
 {
 	static const struct {
 		const char *what;
-		enum node_operator operator;
+		enum node_operator op;
 		const char *values[2], *value; /* value NULL: the node has no such label */
 		bool holds;
 	} cases[] = {
@@ -52,7 +52,7 @@ static void requirements_hold_as_in_kubernetes(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct str values[2], value = STR_NONE;
-		struct node_requirement requirement = {STR("k"), cases[i].operator, values, 0};
+		struct node_requirement requirement = {STR("k"), cases[i].op, values, 0};
 
 		for (size_t k = 0; k < 2 && cases[i].values[k]; k++)
 			values[requirement.n_values++] = str_from(cases[i].values[k]);
