@@ -5,7 +5,8 @@
 #include "api/wire_pod.h"
 #include "model/pod.h"
 
-/* Which containers of a pod crash over and over, of all kinds. */
+/* Which containers of a pod crash over and over, init containers and sidecars too, as
+ * model/crashes.h says. Inside api only. */
 struct pod_crashes pack_crashes(const struct wire_pod_status *status);
 
 #endif

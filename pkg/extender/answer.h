@@ -22,7 +22,7 @@ struct extender_reason {
 	bool unresolvable; /* no eviction would help: the node is not tried for preemption */
 };
 
-#define EXTENDER_LEFT_OUT UINT16_MAX
+#define EXTENDER_LEFT_OUT UINT16_MAX /* a verdict */
 
 /* What filter found for each of @n_names names. All borrowed. */
 struct extender_filter {
@@ -35,8 +35,8 @@ struct extender_filter {
 	size_t n_reasons;
 };
 
-/* ExtenderFilterResult. Names keep their order. Every other verdict is at most n_reasons: asserted.
- */
+/* ExtenderFilterResult. Names keep their order. Every verdict is EXTENDER_LEFT_OUT or at most
+ * n_reasons: asserted. */
 void extender_write_filter(struct buf *buf, const struct extender_filter *filter);
 /* All pass, unread: @names_text is extender_args.names_text. */
 void extender_write_filter_text(struct buf *buf, struct str names_text);

@@ -124,12 +124,14 @@ void soft_end(struct extender *extender, uint64_t pod);
  * not, and TABLE_NONE behind those. */
 int64_t rank_total(struct extender *extender, const struct soft_set *taken, uint32_t node);
 
+struct ranked {
+	int64_t total;
+	size_t at; /* whatever tells them apart, in the order in which they are offered */
+};
+
 /* The best of many: a heap of them, by total; of equals those that were offered first. */
 struct best {
-	struct ranked {
-		int64_t total;
-		size_t at; /* whatever tells them apart, in the order in which they are offered */
-	} * items;         /* in no order */
+	struct ranked *items; /* in no order; in the arena */
 	size_t len, most;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which nodes are better. The best of many are kept in a heap whose root is the worst of them, so
- * that each other node is compared with that one alone.
+ * that each other node is compared with that one alone. It becomes a heap once it is full.
  */
 #include "base/macros.h"
 #include "extender/internal.h"
@@ -38,6 +38,12 @@ static void sink(struct best *best, size_t at)
 	items[at] = item;
 }
 
+static void make_heap(struct best *best)
+{
+	for (size_t i = best->len / 2; i-- > 0;)
+		sink(best, i);
+}
+
 int best_init(struct best *best, struct arena *arena, size_t most)
 {
 	*best = (struct best){arena_alloc(arena, most * sizeof(*best->items)), 0, most};
@@ -50,8 +56,8 @@ void best_offer(struct best *best, int64_t total, size_t at)
 
 	if (best->len < best->most) {
 		best->items[best->len++] = item;
-		for (size_t i = best->len / 2; best->len == best->most && i-- > 0;)
-			sink(best, i);
+		if (best->len == best->most)
+			make_heap(best);
 	} else if (is_worse(&best->items[0], &item)) {
 		best->items[0] = item;
 		sink(best, 0);

@@ -11,15 +11,15 @@
  *   None -> Alert -> NoNewGrants -> EvictOffender -> Release -> None, or Rest -> None
  *
  * - Alert: for pace->alert nothing follows but that it is told.
- * - NoNewGrants: at once, and then every pace->step, the factor falls by `decrease` percent
- * of itself, as long as use is abnormal then; never under the floor. The steps are longer than it
+ * - NoNewGrants: at once, and then every pace->step, the factor falls by `decrease` percent of
+ *   itself, as long as use is abnormal then; never under the floor. The steps are longer than it
  *   takes to see what one did, so that there is none too many.
  * - At the floor it stays for pace->floor. Where use is still abnormal then, `evictOffender`
  *   allows it and a pod is proven to be the one, that is to be evicted, and it stays for as long
  *   again.
  * - Release: as soon as use is normal, or at the next step where nobody can tell (unknown is not
  *   bad), the factor rises by `recoverPerMinute` points each pace->recover. If use is abnormal
- * again, it goes down from where it is, but not before it has risen once.
+ *   again, it goes down from where it is, but not before it has risen once.
  * - No effect: still abnormal at the end of the time at the floor. It is released all the same, to
  *   the top, and not tried again for pace->rest, twice as long after each such try, up to
  *   FEEDBACK_REST_TIMES as long.

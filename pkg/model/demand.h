@@ -37,7 +37,7 @@ struct demand {
 	int64_t of[DEMAND_COUNT]; /* 0 to DEMAND_MOST */
 };
 
-/* A resource that takes more than there ever is: of a pod that cannot be read. */
+/* DEMAND_MOST of each, more than there ever is: of a pod that cannot be read. */
 struct demand demand_unknown(void);
 
 /* Each amount by itself. */

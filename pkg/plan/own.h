@@ -12,9 +12,8 @@
  *
  * The offender goes where others suffer from it: some pod of another tenant has a card in common
  * with it, and an objective of its tenant is bad, with that pod as the worst or none told, or its
- * containers crash over and over. What proves it are
- * figures of its own processes, as the node's agent tells them, and of now. Nobody goes
- * beside it but the rest of its gang.
+ * containers crash over and over. What proves it are figures of its own processes, as the node's
+ * agent tells them, and of now. Nobody goes beside it but the rest of its gang.
  *
  * The idle one goes where its processes are told to do nothing on each of its cards, and that for
  * so long; of a gang all members are, or none goes. Of several the first is who holds borrowed

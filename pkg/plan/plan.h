@@ -13,9 +13,9 @@
  * Which pods to evict so that one other fits. Pure: reads the truth, changes nothing.
  *
  * A plan is proven: with its victims gone the pod fits on the node, under its own topology policy
- * and its tenant's quota (place_fit() over a trial), kube-scheduler would let it there
- *(plan/host.h), and with any one of them (or any one gang) kept it does not. It is the cheapest
- *such set over all nodes, by
+ * and its tenant's quota (place_fit() over a trial), and kube-scheduler would let it there
+ * (plan/host.h); with any one of them (or any one gang) kept it does not. It is the cheapest such
+ * set over all nodes, by
  *	1. GPU-seconds lost since the last checkpoint, as model/protection.h caps the credit
  *	2. pods
  *	3. bytes of GPU memory that are not borrowed

@@ -5,15 +5,16 @@
 #include "http/client.h"
 #include "prom/access.h"
 
-/* One path of a server, and how requests to it are made. Inside prom only. Zeroed, it is cleared.
- */
+/* One path of a server, and how requests to it are made. Zeroed, it is cleared. Inside prom only.
+ * Texts are owned. */
 struct prom_server {
 	struct http_pool *pool;
 	char *url, *token_file, *username, *password_file;
 };
 
 struct prom_place {
-	const char *name, *path; /* of its pool, static; of what is asked, from / on */
+	const char *name; /* of the pool of connections; static */
+	const char *path; /* behind access->url, from / on */
 	const struct prom_access *access;
 };
 

@@ -9,11 +9,9 @@
  * Nodes of eight cards, all taken by eight training pods each, of which every fourth is too young
  * to go at FULL_CLUSTER_NOW_US; and an inference pod that waits.
  */
-#define FULL_CLUSTER_CARDS 8
-#define FULL_CLUSTER_NODE  "gpu-pool-7f9c-node" /* stem of their names: crowd_text() */
-#define FULL_CLUSTER_TENANT                                                   \
-	"chat-000000" /* of the pod that waits, and may have room made for it \
-		       */
+#define FULL_CLUSTER_CARDS  8
+#define FULL_CLUSTER_NODE   "gpu-pool-7f9c-node" /* stem of their names: crowd_text() */
+#define FULL_CLUSTER_TENANT "chat-000000" /* of the pod that waits; room may be made for it */
 #define FULL_CLUSTER_NOW_US (2000000 * USEC_PER_SEC)
 
 /*

@@ -18,7 +18,7 @@
 
 #define TERMS_MEMO 32
 
-/* A node of this key and value is none for it; sorted. */
+/* The label of a node that the pod may not go to: others keep it away, or it others. */
 struct terms_shunned {
 	uint32_t key, value;
 };
@@ -27,12 +27,13 @@ struct terms_shunned {
  * cluster changed: what is found by them then is to be found again. */
 struct cluster_terms {
 	struct pod_terms terms;
-	const uint32_t *selector_keys;    /* of terms.selector, one by one */
-	const uint32_t *requirement_keys; /* of all labels of terms.terms, one by one */
-	const struct terms_shunned *shunned;
+	const uint32_t *selector_keys;       /* of terms.selector, one by one */
+	const uint32_t *requirement_keys;    /* of all labels of terms.terms, one by one */
+	const struct terms_shunned *shunned; /* by key, then value */
 	size_t n_shunned;
 	bool passes_cordons; /* it tolerates that a node is cordoned */
 	struct arena *arena;
+	/* Of lists of taints that were met, which are alike on most nodes. */
 	struct {
 		uint32_t taints; /* handle, and 1 more; 0: nothing is remembered */
 		bool tolerated;

@@ -7,7 +7,9 @@
 #include "cluster/nodes/gpunodes_internal.h"
 
 #define DURATION_MOST_US (60 * USEC_PER_MIN)
-#define TOLD_HOLE_US     (90 * USEC_PER_SEC)
+/* An agent looks every 20 s, and says so with the next renewal, 10 s later at most: between two
+ * words that are further apart than this some looks are missing. */
+#define TOLD_HOLE_US (90 * USEC_PER_SEC)
 
 uint32_t agent_find(const struct cluster *cluster, struct str lease)
 {

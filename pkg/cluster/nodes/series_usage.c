@@ -14,20 +14,21 @@
 
 #define NONE DEVICE_SERIES_COUNT /* there is no such series */
 
-/* Who tells of cards, from whom counts first. */
-static const struct teller {
+struct teller {
 	enum usage_source source;
 	enum device_series of[FIGURE_QUANTITIES];
-} of_cards[] =
-	{
-		{USAGE_DCGM, {SERIES_DCGM_MEMORY, SERIES_DCGM_SM, SERIES_DCGM_PCIE}},
-		{USAGE_HAMI, {SERIES_HAMI_MEMORY, SERIES_HAMI_SM, NONE}},
-},
-  of_pods[] =
-	  {
-		  {USAGE_AMD, {SERIES_AMD_MEMORY, SERIES_AMD_SM, NONE}},
-},
-  own = {USAGE_HAMI, {SERIES_HAMI_OWN_MEMORY, SERIES_HAMI_OWN_SM, NONE}};
+};
+
+/* Who tells of cards, by their UUIDs or by whose they are; from whom counts first. */
+static const struct teller of_cards[] = {
+	{USAGE_DCGM, {SERIES_DCGM_MEMORY, SERIES_DCGM_SM, SERIES_DCGM_PCIE}},
+	{USAGE_HAMI, {SERIES_HAMI_MEMORY, SERIES_HAMI_SM, NONE}},
+};
+static const struct teller of_pods[] = {
+	{USAGE_AMD, {SERIES_AMD_MEMORY, SERIES_AMD_SM, NONE}},
+};
+/* Who tells of a pod's own containers. */
+static const struct teller own = {USAGE_HAMI, {SERIES_HAMI_OWN_MEMORY, SERIES_HAMI_OWN_SM, NONE}};
 
 /* The pod that is asked about. */
 struct holder {

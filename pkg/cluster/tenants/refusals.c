@@ -10,6 +10,8 @@
 #include "cluster/internal.h"
 
 #define SLOT_US (CLUSTER_REFUSALS_US / CLUSTER_REFUSAL_SLOTS)
+/* The slot that the time asked for begins in, and the next one, which clocks may be ahead to. */
+#define SLOTS (CLUSTER_REFUSAL_SLOTS + 2)
 
 struct refusal_event {
 	uint64_t key; /* 0: free */
@@ -44,11 +46,24 @@ static bool is_of_now(int64_t at_us, int64_t now_real_us)
 	return at_us > now_real_us - CLUSTER_REFUSALS_US && at_us <= now_real_us + SLOT_US;
 }
 
+/* Of the stretch of time of this number; what it held of another is forgotten. */
+static struct refusal_slot *slot_of(struct namespace_record *record, int64_t number)
+{
+	struct refusal_slot *slot;
+
+	if (!record->refusals)
+		record->refusals = mem_alloc_array(SLOTS, sizeof(*record->refusals));
+	slot = &record->refusals[number % SLOTS];
+	if (slot->number != number)
+		*slot = (struct refusal_slot){.number = number};
+	return slot;
+}
+
 void cluster_apply_refusal(struct cluster *cluster, const struct refusal_facts *facts,
 			   int64_t now_real_us)
 {
 	uint32_t namespace = namespace_find(cluster, facts->namespace);
-	struct refusal_slot *slots, *slot;
+	struct refusal_slot *slot;
 	int64_t more;
 
 	if (!facts->ours || namespace == TABLE_NONE)
@@ -56,13 +71,7 @@ void cluster_apply_refusal(struct cluster *cluster, const struct refusal_facts *
 	more = more_of(cluster, facts);
 	if (!is_of_now(facts->last_us, now_real_us))
 		return;
-	slots = namespace_at(cluster, namespace)->refusals;
-	if (!slots)
-		slots = mem_alloc_array(CLUSTER_REFUSAL_SLOTS + 2, sizeof(*slots));
-	namespace_at(cluster, namespace)->refusals = slots;
-	slot = &slots[facts->last_us / SLOT_US % (CLUSTER_REFUSAL_SLOTS + 2)];
-	if (slot->number != facts->last_us / SLOT_US)
-		*slot = (struct refusal_slot){.number = facts->last_us / SLOT_US};
+	slot = slot_of(namespace_at(cluster, namespace), facts->last_us / SLOT_US);
 	slot->n = saturating_add(slot->n, more);
 }
 
@@ -71,7 +80,7 @@ int64_t cluster_refusals(const struct cluster *cluster, uint32_t namespace, int6
 	const struct refusal_slot *slots = namespace_at(cluster, namespace)->refusals;
 	int64_t first = (now_real_us - CLUSTER_REFUSALS_US) / SLOT_US + 1, n = 0;
 
-	for (size_t i = 0; slots && i < CLUSTER_REFUSAL_SLOTS + 2; i++)
+	for (size_t i = 0; slots && i < SLOTS; i++)
 		if (slots[i].number >= first)
 			n = saturating_add(n, slots[i].n);
 	return n;

@@ -12,8 +12,8 @@
  * that meet in one place the older counts anew: too little is counted then, never too much.
  */
 #define CLUSTER_REFUSAL_EVENTS 4096
-#define CLUSTER_REFUSALS_US    (60 * 1000000LL) /* what is asked for */
-#define CLUSTER_REFUSAL_SLOTS  6                /* that is cut into so many */
+#define CLUSTER_REFUSALS_US    (60LL * 1000 * 1000) /* what is asked for */
+#define CLUSTER_REFUSAL_SLOTS  6                    /* that is cut into so many */
 
 /* Those of namespaces that are not known, of the future and of long ago count for nothing. */
 void cluster_apply_refusal(struct cluster *cluster, const struct refusal_facts *facts,

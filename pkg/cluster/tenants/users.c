@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pods are granted, beside what their nodes' agents measured. */
+/* What pods are granted, beside what was measured of them; and who is to blame. */
 #include "cluster/tenants/users.h"
 
 #include "base/checked.h"
 #include "cluster/dra/dra_internal.h"
 #include "cluster/ledger/part.h"
 #include "cluster/placing/placement.h"
-
-uint32_t cluster_first_pod(const struct cluster *cluster, uint32_t namespace)
-{
-	return namespace_at(cluster, namespace)->first_pod;
-}
-
-uint32_t cluster_next_pod(const struct cluster *cluster, uint32_t pod)
-{
-	return pod_at(cluster, pod)->namespace_next;
-}
 
 /* With the claim that the scheduler made for it. */
 static int64_t granted(const struct cluster *cluster, const struct pod_record *pod)

@@ -4,23 +4,23 @@
 
 #include "cluster/nodes/gpunodes.h"
 
-/* Who uses what: the pods of a namespace one by one, under the rules of cluster/read.h. */
-
-/* The kept pods of a namespace, in any order, finished ones too; TABLE_NONE ends them. */
-uint32_t cluster_first_pod(const struct cluster *cluster, uint32_t namespace);
-uint32_t cluster_next_pod(const struct cluster *cluster, uint32_t pod);
+/* Who uses what, pod by pod, and what whoever watches a tenant makes of it. Reading is as in
+ * cluster/read.h. */
 
 struct cluster_user {
 	uint64_t key;    /* of its uid: the same for the same pod alone */
 	struct str name; /* borrowed */
 	bool holds;      /* it is bound and not finished; all else of others is 0 */
-	int64_t granted; /* bytes that it is charged; AMOUNT_UNKNOWN where some of it has no price
-			  */
+	int64_t granted; /* bytes that it is charged; AMOUNT_UNKNOWN: some of it has no price */
 	struct cluster_usage usage;
 	/* Containers that crash over and over; AMOUNT_UNKNOWN where its node is not ready, and
 	 * nobody tells. */
 	int64_t crashes;
 };
+
+/* Of a pod that is kept. @now_real_us: which crashes are recent (model/crashes.h). */
+void cluster_user(const struct cluster *cluster, uint32_t pod, int64_t now_real_us,
+		  struct cluster_user *ret_user);
 
 /*
  * Of a tenant, as who watches it tells: the pod that is proven to use more than it may, TABLE_NONE
@@ -33,14 +33,12 @@ struct cluster_blame {
 };
 
 #define CLUSTER_BLAME_US (30LL * 1000 * 1000)
+
 void cluster_blame(struct cluster *cluster, uint32_t tenant, const struct cluster_blame *blame,
 		   int64_t now_us);
 struct cluster_blame cluster_blamed(const struct cluster *cluster, uint32_t tenant, int64_t now_us);
 
 /* How many pods of the tenant are idle; for who shows it. */
 void cluster_note_idle(struct cluster *cluster, uint32_t tenant, int64_t pods);
-
-void cluster_user(const struct cluster *cluster, uint32_t pod, int64_t now_real_us,
-		  struct cluster_user *ret_user);
 
 #endif

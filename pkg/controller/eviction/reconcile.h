@@ -13,11 +13,11 @@
 #include "runtime/work.h"
 
 /*
- * The one that evicts pods for another's sake. One tenant at a time: what came of its open
+ * The one that evicts pods, but for cuts of quotas. One tenant at a time: what came of its open
  * receipts, then whether room is to be made for a pod of it (plan/cause.h), one is to be relieved
  * (plan/relief.h), one is to be moved (plan/migrate.h), or one is to go for its own doing
- * (plan/own.h). All that it remembers is in the receipts
- * of status.evictions, of which it alone writes; what these are kept for says model/receipt.h.
+ * (plan/own.h). All that it remembers is in the receipts of status.evictions, which it alone
+ * writes, but for the one that no status shows yet; what they are kept for says model/receipt.h.
  *
  * Writes go out in this order: the receipt, a notice on the victim, its eviction. Where the receipt
  * is refused the others are not sent; room is held (cluster/placing/reserve.h) from the decision

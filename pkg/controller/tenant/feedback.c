@@ -5,6 +5,7 @@
 #include "base/macros.h"
 #include "base/mem.h"
 #include "base/table.h"
+#include "cluster/read.h"
 #include "cluster/tenants/refusals.h"
 #include "cluster/tenants/users.h"
 
@@ -90,8 +91,8 @@ static size_t count_pods(const struct cluster *cluster, const struct tenant_look
 	size_t n = 0;
 
 	for (size_t i = 0; i < lookup->view.n_members; i++)
-		for (uint32_t pod = cluster_first_pod(cluster, lookup->namespaces[i]);
-		     pod != TABLE_NONE; pod = cluster_next_pod(cluster, pod))
+		for (uint32_t pod = cluster_namespace_pod(cluster, lookup->namespaces[i]);
+		     pod != TABLE_NONE; pod = cluster_namespace_pod_next(cluster, pod))
 			n++;
 	return n;
 }
@@ -117,8 +118,8 @@ static int gather_pods(const struct tenant_seen *seen, struct arena *arena,
 	if (!pods)
 		return -1;
 	for (size_t i = 0; i < lookup->view.n_members; i++)
-		for (uint32_t pod = cluster_first_pod(cluster, lookup->namespaces[i]);
-		     pod != TABLE_NONE; pod = cluster_next_pod(cluster, pod)) {
+		for (uint32_t pod = cluster_namespace_pod(cluster, lookup->namespaces[i]);
+		     pod != TABLE_NONE; pod = cluster_namespace_pod_next(cluster, pod)) {
 			struct cluster_user user;
 
 			cluster_user(cluster, pod, seen->now_real_us, &user);
@@ -162,8 +163,8 @@ static void name_offender(const struct tenant_seen *seen, uint64_t key,
 	const struct tenant_lookup *lookup = seen->lookup;
 
 	for (size_t i = 0; i < lookup->view.n_members; i++)
-		for (uint32_t pod = cluster_first_pod(cluster, lookup->namespaces[i]);
-		     pod != TABLE_NONE; pod = cluster_next_pod(cluster, pod)) {
+		for (uint32_t pod = cluster_namespace_pod(cluster, lookup->namespaces[i]);
+		     pod != TABLE_NONE; pod = cluster_namespace_pod_next(cluster, pod)) {
 			struct cluster_user user;
 
 			cluster_user(cluster, pod, seen->now_real_us, &user);
@@ -214,8 +215,8 @@ static void look_for_idle(const struct tenant_seen *seen, struct tenant_feedback
 
 	feedback->idle.idle_us = seen->pace->idle;
 	for (size_t i = 0; i < lookup->view.n_members; i++)
-		for (uint32_t pod = cluster_first_pod(cluster, lookup->namespaces[i]);
-		     pod != TABLE_NONE; pod = cluster_next_pod(cluster, pod)) {
+		for (uint32_t pod = cluster_namespace_pod(cluster, lookup->namespaces[i]);
+		     pod != TABLE_NONE; pod = cluster_namespace_pod_next(cluster, pod)) {
 			struct cluster_user user;
 
 			cluster_user(cluster, pod, seen->now_real_us, &user);
