@@ -450,7 +450,7 @@ static void the_best_are_those_that_sorting_puts_first(void **state UNUSED)
 
 	random_init(&random, 1);
 	for (int round = 0; round < 2000; round++) {
-		struct ranked all[40];
+		struct ranked all[40] = {{0}};
 		struct best best;
 		struct arena arena;
 		size_t n = random_below(&random, ARRAY_SIZE(all) + 1),
