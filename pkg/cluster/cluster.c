@@ -86,6 +86,39 @@ static void free_packed(struct cluster *cluster)
 		mem_free(binding_at(cluster, h)->bytes);
 }
 
+/* Once nothing that records own is left. */
+static void free_tables(struct cluster *cluster)
+{
+	struct table *const tables[] = {
+		&cluster->pods,       &cluster->nodes,       &cluster->namespaces,
+		&cluster->quotas,     &cluster->tenants,     &cluster->bindings,
+		&cluster->selections, &cluster->evictions,   &cluster->layouts,
+		&cluster->holds,      &cluster->assumptions, &cluster->agents,
+		&cluster->exits,      &cluster->gangs,       &cluster->budgets,
+		&cluster->jobs,       &cluster->gpu_nodes,   &cluster->published,
+		&cluster->offers,     &cluster->kinds,       &cluster->uses,
+		&cluster->wants,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		table_clear(tables[i]);
+	for (int i = 0; i < OWNED_COUNT; i++)
+		table_clear(&cluster->owned[i]);
+}
+
+static void free_maps(struct cluster *cluster)
+{
+	struct map *const maps[] = {
+		&cluster->pods_by_name,      &cluster->nodes_by_name,  &cluster->namespaces_by_name,
+		&cluster->tenants_by_name,   &cluster->agents_by_node, &cluster->gpu_nodes_by_name,
+		&cluster->published_by_name, &cluster->kinds_by_value, &cluster->wants_by_value,
+		&cluster->layouts_by_shape,  &cluster->gangs_by_key,   &cluster->jobs_by_owner,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		map_clear(maps[i]);
+}
+
 void cluster_free(struct cluster *cluster)
 {
 	if (!cluster)
@@ -97,46 +130,12 @@ void cluster_free(struct cluster *cluster)
 	series_clear(cluster);
 	prices_clear(cluster);
 	class_list_clear(cluster);
-	vectors_clear(&cluster->vectors);
-	table_clear(&cluster->pods);
 	hosts_clear(cluster);
-	table_clear(&cluster->nodes);
-	table_clear(&cluster->namespaces);
-	table_clear(&cluster->quotas);
-	for (int i = 0; i < OWNED_COUNT; i++)
-		table_clear(&cluster->owned[i]);
-	table_clear(&cluster->tenants);
-	table_clear(&cluster->selections);
-	table_clear(&cluster->bindings);
-	table_clear(&cluster->evictions);
-	table_clear(&cluster->layouts);
-	table_clear(&cluster->assumptions);
-	table_clear(&cluster->holds);
-	table_clear(&cluster->agents);
-	table_clear(&cluster->exits);
 	demands_clear(cluster);
-	table_clear(&cluster->gangs);
-	table_clear(&cluster->budgets);
-	table_clear(&cluster->jobs);
-	map_clear(&cluster->jobs_by_owner);
-	map_clear(&cluster->gangs_by_key);
-	map_clear(&cluster->agents_by_node);
-	table_clear(&cluster->gpu_nodes);
-	table_clear(&cluster->published);
-	map_clear(&cluster->gpu_nodes_by_name);
-	map_clear(&cluster->published_by_name);
-	map_clear(&cluster->layouts_by_shape);
+	vectors_clear(&cluster->vectors);
 	dra_clear(&cluster->dra);
-	table_clear(&cluster->offers);
-	table_clear(&cluster->kinds);
-	table_clear(&cluster->uses);
-	table_clear(&cluster->wants);
-	map_clear(&cluster->wants_by_value);
-	map_clear(&cluster->pods_by_name);
-	map_clear(&cluster->nodes_by_name);
-	map_clear(&cluster->namespaces_by_name);
-	map_clear(&cluster->tenants_by_name);
-	map_clear(&cluster->kinds_by_value);
+	free_tables(cluster);
+	free_maps(cluster);
 	mem_free(cluster->stamps);
 	mem_free(cluster->selectors.entries);
 	mem_free(cluster->selectors.keys);
