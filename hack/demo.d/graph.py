@@ -15,18 +15,19 @@ import urllib.parse
 import urllib.request
 from xml.sax.saxutils import escape
 
-# title: with the unit. query: the curve. limit: what it is held against, a query as well. events: a counter whose rises are marked.
-Plan = collections.namedtuple("Plan", "title query limit events")
+# title: with the unit. query: the curve. limit: what it is held against, a query as well, and called: what that is. events: a counter
+# whose rises are marked.
+Plan = collections.namedtuple("Plan", "title query limit called events")
 # curve: [(seconds, value)], in order; limit: a number, None; events: [seconds].
 Panel = collections.namedtuple("Panel", "title curve limit events")
 
 PANELS = (
-    Plan("Time to first token, 95th percentile, seconds; its threshold",
-         'max(gpuqos_objective_value{tenant="gpuqos-demo-web"})', 'max(gpuqos_objective_threshold{tenant="gpuqos-demo-web"})',
+    Plan("Time to first token, 95th percentile, seconds",
+         'max(gpuqos_objective_value{tenant="gpuqos-demo-web"})', 'max(gpuqos_objective_threshold{tenant="gpuqos-demo-web"})', "at most is promised",
          'sum(gpuqos_evictions_total{namespace="gpuqos-demo-train",result="issued"}) or vector(0)'),
     Plan("What the abnormal tenant may have, GiB",
          'sum(gpuqos_quota_effective_bytes{namespace="gpuqos-demo-noisy"}) / 2^30',
-         'sum(gpuqos_quota_limit_bytes{namespace="gpuqos-demo-noisy"}) / 2^30', None),
+         'sum(gpuqos_quota_limit_bytes{namespace="gpuqos-demo-noisy"}) / 2^30', "its quota", None),
 )
 
 # --- from Prometheus
@@ -49,7 +50,8 @@ def rises(curve):
 def ask(prometheus, plan, start, end):
     limit = query_range(prometheus, plan.limit, start, end)
     events = query_range(prometheus, plan.events, start, end) if plan.events else []
-    return Panel(plan.title, query_range(prometheus, plan.query, start, end), limit[-1][1] if limit else None, rises(events))
+    title = f"{plan.title} (dashed: {plan.called}, {number(limit[-1][1])})" if limit else plan.title
+    return Panel(title, query_range(prometheus, plan.query, start, end), limit[-1][1] if limit else None, rises(events))
 
 
 # --- what both drawings need

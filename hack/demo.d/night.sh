@@ -268,6 +268,7 @@ draw_night() {
 	[[ ${LC_ALL:-${LC_CTYPE:-${LANG:-}}} == *[Uu][Tt][Ff]* ]] || options+=(--ascii)
 	[[ -z $red ]] || options+=(--color)
 	hack/demo.d/graph.py "${options[@]}" "$prometheus_url" "$night_begun" "$((now + 1))" "$night_svg"
+	echo "Latency is that of the last 10 s (its query says so), so it falls some seconds after the eviction."
 	echo "The same as a picture: $night_svg"
 }
 

@@ -366,6 +366,27 @@ static bool unprotected_in_vain(struct planning *p, struct condition *c)
 			     STR_ARGS(p->view->unhelped));
 }
 
+/* There is a protection, and nothing that it could be used for. */
+static bool unprotected_without_effect(struct planning *p, struct condition *c)
+{
+	const struct tenant_spec *spec = &p->view->facts->spec;
+	bool moves = spec->topology.on_mismatch == MISMATCH_MIGRATE; /* its own pods, of any tier */
+
+	if (moves)
+		return false;
+	if (spec->pending_us == AMOUNT_NONE && spec->n_objectives == 0)
+		return condition_say(c, CONDITION_FALSE, QUOTA_REASON_NOT_ASKED,
+				     "protection has no effect without any of pendingSeconds, "
+				     "objectives and topology.onMismatch: Migrate.");
+	if (!(spec->protection.victim_tiers & ((1U << spec->tier) - 1)))
+		return condition_say(
+			c, CONDITION_FALSE, QUOTA_REASON_NOT_ASKED,
+			"protection has no effect: its tier is %s, and pods of no lower "
+			"one may be evicted.",
+			tenant_tier_text(spec->tier));
+	return false;
+}
+
 static bool unprotected_not(struct planning *p UNUSED, struct condition *c)
 {
 	return condition_say(c, CONDITION_FALSE, QUOTA_REASON_AS_ASKED,
@@ -378,37 +399,22 @@ static const struct check {
 	enum tenant_condition condition;
 	bool (*applies)(struct planning *p, struct condition *c); /* fills @c where it does */
 } checks[] = {
-	{TENANT_ACCEPTED, accepted_terminating},
-	{TENANT_ACCEPTED, accepted_invalid},
-	{TENANT_ACCEPTED, accepted_elsewhere},
-	{TENANT_ACCEPTED, accepted},
-	{TENANT_READY, ready_not_accepted},
-	{TENANT_READY, ready_to_be_written},
-	{TENANT_READY, ready_not_enforced},
-	{TENANT_READY, ready},
-	{TENANT_EXCEEDED, not_measured},
-	{TENANT_EXCEEDED, exceeded_memory},
-	{TENANT_EXCEEDED, exceeded_gpus},
-	{TENANT_EXCEEDED, exceeded_unknown},
-	{TENANT_EXCEEDED, exceeded_not},
-	{TENANT_TOPOLOGY, not_measured},
-	{TENANT_TOPOLOGY, topology_mismatched},
-	{TENANT_TOPOLOGY, topology_unknown},
-	{TENANT_TOPOLOGY, topology_not_asked},
-	{TENANT_TOPOLOGY, topology_as_asked},
-	{TENANT_OBJECTIVES, not_measured},
-	{TENANT_OBJECTIVES, objectives_not_asked},
-	{TENANT_OBJECTIVES, objectives_violated},
-	{TENANT_OBJECTIVES, objectives_at_risk},
-	{TENANT_OBJECTIVES, objectives_unknown},
-	{TENANT_OBJECTIVES, objectives_met},
-	{TENANT_ABNORMAL, tenant_say_abnormal},
-	{TENANT_THROTTLED, tenant_say_throttled},
-	{TENANT_UNPROTECTED, not_measured},
-	{TENANT_UNPROTECTED, unprotected_not_asked},
-	{TENANT_UNPROTECTED, unprotected_in_vain},
-	{TENANT_UNPROTECTED, unprotected_not},
-	{TENANT_IDLE, tenant_say_idle},
+	{TENANT_ACCEPTED, accepted_terminating},   {TENANT_ACCEPTED, accepted_invalid},
+	{TENANT_ACCEPTED, accepted_elsewhere},     {TENANT_ACCEPTED, accepted},
+	{TENANT_READY, ready_not_accepted},        {TENANT_READY, ready_to_be_written},
+	{TENANT_READY, ready_not_enforced},        {TENANT_READY, ready},
+	{TENANT_EXCEEDED, not_measured},           {TENANT_EXCEEDED, exceeded_memory},
+	{TENANT_EXCEEDED, exceeded_gpus},          {TENANT_EXCEEDED, exceeded_unknown},
+	{TENANT_EXCEEDED, exceeded_not},           {TENANT_TOPOLOGY, not_measured},
+	{TENANT_TOPOLOGY, topology_mismatched},    {TENANT_TOPOLOGY, topology_unknown},
+	{TENANT_TOPOLOGY, topology_not_asked},     {TENANT_TOPOLOGY, topology_as_asked},
+	{TENANT_OBJECTIVES, not_measured},         {TENANT_OBJECTIVES, objectives_not_asked},
+	{TENANT_OBJECTIVES, objectives_violated},  {TENANT_OBJECTIVES, objectives_at_risk},
+	{TENANT_OBJECTIVES, objectives_unknown},   {TENANT_OBJECTIVES, objectives_met},
+	{TENANT_ABNORMAL, tenant_say_abnormal},    {TENANT_THROTTLED, tenant_say_throttled},
+	{TENANT_UNPROTECTED, not_measured},        {TENANT_UNPROTECTED, unprotected_not_asked},
+	{TENANT_UNPROTECTED, unprotected_in_vain}, {TENANT_UNPROTECTED, unprotected_without_effect},
+	{TENANT_UNPROTECTED, unprotected_not},     {TENANT_IDLE, tenant_say_idle},
 };
 
 static const struct tenant_status *seen_status(const struct planning *p)

@@ -34,9 +34,9 @@ static bool abnormal(struct planning *p, struct condition *c)
 		return false;
 	throttle_cause(throttle->signals, cause);
 	condition_say(c, CONDITION_TRUE, QUOTA_REASON_ABNORMAL_USE,
-		      "Seen for a minute at least: %s.", cause);
+		      "Seen for graceSeconds at least: %s.", cause);
 	if (!str_empty(p->view->offender))
-		condition_say_more(c, " Pod %.*s/%.*s is proven to be the one.",
+		condition_say_more(c, " Pod %.*s/%.*s is proven to be at fault.",
 				   STR_ARGS(p->view->offender_namespace),
 				   STR_ARGS(p->view->offender));
 	if (!str_empty(p->view->offender) && !str_empty(p->view->kept))

@@ -152,7 +152,7 @@ def test_who_slows_goes_and_who_uses_more_than_it_may_is_turned_down(town, prove
     assert throttle["percent"] < 100 and set(throttle["signals"]) == {"GPUUtilization", "PCIeBandwidth"}
     assert town.controller.metric("gpuqos_tenant_throttle_percent", tenant=scene.trainers.name) == throttle["percent"]
     tell(receipt["proof"])
-    tell(scene.told("Abnormal", scene.trainers, "proven to be the one"))
+    tell(scene.told("Abnormal", scene.trainers, "proven to be at fault"))
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -275,11 +275,11 @@ OURS = "labels of gpuqos.io/ follow from the selection and cannot select"
     (LEAST | {"objectives": [{"name": "a", "threshold": 1, "preset": "triton-queue-time", "percentile": 50}]},
      "spec.objectives[0].percentile", "triton-queue-time is a mean and has no percentiles"),
     *[(LEAST | {"objectives": [{"name": "a", "threshold": text, "query": "up"}]}, "spec.objectives[0].threshold",
-       "threshold must be a number above 0, such as 200m or 0.2") for text in ("0", "-1", "fast", "2T")],
+       "threshold must be a number above 0 and below 1T") for text in ("0", "-1", "fast", "200ms", "2T")],
     (LEAST | {"objectives": [{"name": "a", "threshold": "1Ki", "query": "up"}]}, "spec.objectives[0].threshold",
      "threshold takes no binary suffix"),
     *[(LEAST | {"objectives": [{"name": "a", "threshold": 1, "query": "up", "for": text}]},
-       "spec.objectives[0]", "for must be between 5s and 1h") for text in ("4s", "2h")],
+       "spec.objectives[0]", "for must be a whole number with s, m or h, from 5s to 1h") for text in ("4s", "2h", "1m30s", "60", "soon")],
     *[(LEAST | {"isolation": {"pcieBytesPerSecond": text}}, "spec.isolation.pcieBytesPerSecond", message)
       for text, message in ((8, "must be at least 1M"), ("fast", "must be a quantity of bytes"))],
     *[(LEAST | {"isolation": {"gpuUtilizationPercent": number}}, "spec.isolation.gpuUtilizationPercent",

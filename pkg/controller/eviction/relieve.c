@@ -43,14 +43,14 @@ static struct str describe_proof(struct eviction_turn *turn,
 				 const struct relief_found *found)
 {
 	const struct objective_spec *spec = objective->spec;
-	int64_t since_us = turn->now_real_us - objective->verdict->since_us;
+	int64_t for_us = MAX(turn->now_real_us - objective->verdict->since_us, 0);
 	struct buf text;
 	struct str kept;
 
 	buf_init(&text, LIMIT_RECEIPT_TEXT);
-	buf_printf(&text, "Objective %.*s is %s since %lld seconds: %s where ",
+	buf_printf(&text, "Objective %.*s has been %s for %lld seconds: %s where ",
 		   STR_ARGS(spec->name), objective_state_text(objective->verdict->state),
-		   (long long)(MAX(since_us, 0) / USEC_PER_SEC),
+		   (long long)(for_us / USEC_PER_SEC),
 		   objective_value_text(objective_round(objective->verdict->value)).text);
 	buf_printf(&text, "at %s %s is promised. ",
 		   spec->direction == OBJECTIVE_BELOW ? "most" : "least",
