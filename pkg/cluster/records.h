@@ -166,13 +166,15 @@ struct hold_record {
 	struct uid uid;
 	int64_t since_us, until_us; /* real */
 	uint32_t id, tenant, namespace, name, owner;
-	uint32_t node;            /* TABLE_NONE: it ended, and its receipt is still open */
-	uint32_t node_next;       /* holds of that node */
+	uint32_t node, node_next; /* node_next: holds of that node */
 	uint32_t vector, product; /* of its pod; TABLE_NONE: not known */
 	uint32_t demand;          /* likewise */
 	uint8_t tier;             /* enum tenant_tier */
 	bool objective;
-	bool taken;       /* its pod is assumed to be there */
+	bool taken; /* its pod is assumed to be there */
+	/* Why it does not count though its receipt is open: its pod is bound or over, which is for
+	 * good; its pod is not there; its time is over by the clock as it is. */
+	bool served, gone, late;
 	bool seen, shown; /* some TenantQoS had the receipt; the one that is being applied has */
 };
 

@@ -45,28 +45,37 @@ static void link_to_node(struct cluster *cluster, uint32_t hold, uint32_t node)
 	room_changed(cluster, node);
 }
 
-/* It counts no more; that it was there is known until its receipt is settled. */
-static void end(struct cluster *cluster, uint32_t hold)
+static void unlink_from_node(struct cluster *cluster, uint32_t hold)
 {
-	struct hold_record *record = hold_at(cluster, hold);
-	uint32_t node = record->node, *link;
+	uint32_t node = hold_at(cluster, hold)->node;
+	uint32_t *link = &node_at(cluster, node)->first_hold;
 
-	if (node == TABLE_NONE)
-		return;
-	link = &node_at(cluster, node)->first_hold;
 	while (*link != hold)
 		link = &hold_at(cluster, *link)->node_next;
-	*link = record->node_next;
-	record->node = TABLE_NONE;
+	*link = hold_at(cluster, hold)->node_next;
 	room_changed(cluster, node);
 	node_release(cluster, node);
+}
+
+static bool is_over(const struct hold_record *hold)
+{
+	return hold->served || hold->gone || hold->late;
+}
+
+/* While its receipt is open it stays where it is, and counts again when @why no longer holds. */
+static void set(struct cluster *cluster, struct hold_record *hold, bool *why, bool value)
+{
+	if (*why == value)
+		return;
+	*why = value;
+	room_changed(cluster, hold->node);
 }
 
 static void forget(struct cluster *cluster, uint32_t hold)
 {
 	struct hold_record *record = hold_at(cluster, hold);
 
-	end(cluster, hold);
+	unlink_from_node(cluster, hold);
 	intern_unref(cluster->intern, record->id);
 	intern_unref(cluster->intern, record->tenant);
 	intern_unref(cluster->intern, record->namespace);
@@ -90,16 +99,18 @@ static void learn(struct cluster *cluster, struct hold_record *hold, const struc
 	hold->product = intern_ref_handle(cluster->intern, pod->product);
 }
 
+/* It is seen, so it is not gone: a list that lacked it may have been an old one. */
 static void follow(struct cluster *cluster, uint32_t hold, const struct pod_record *pod)
 {
 	struct hold_record *record = hold_at(cluster, hold);
 
-	if (record->node == TABLE_NONE || !is_for(cluster, record, pod))
+	if (record->served || !is_for(cluster, record, pod))
 		return;
 	learn(cluster, record, pod);
+	set(cluster, record, &record->gone, false);
 	if (pod_finished(pod) ||
 	    (pod->node != TABLE_NONE && pod->assumption == TABLE_NONE && !record->objective))
-		end(cluster, hold);
+		set(cluster, record, &record->served, true);
 	else
 		record->taken = pod->assumption != TABLE_NONE && pod->node == record->node;
 }
@@ -118,11 +129,11 @@ void holds_forget_pod(struct cluster *cluster, uint32_t pod)
 	     hold = table_next(&cluster->holds, hold + 1)) {
 		struct hold_record *record = hold_at(cluster, hold);
 
-		if (record->node == TABLE_NONE || !is_for(cluster, record, pod_at(cluster, pod)))
+		if (record->served || !is_for(cluster, record, pod_at(cluster, pod)))
 			continue;
 		record->taken = false;
 		if (record->owner == INTERN_EMPTY)
-			end(cluster, hold);
+			set(cluster, record, &record->gone, true);
 	}
 }
 
@@ -191,11 +202,7 @@ void cluster_release_hold(struct cluster *cluster, struct str tenant, struct str
 	uint32_t hold = find(cluster, intern_find(cluster->intern, tenant),
 			     intern_find(cluster->intern, id));
 
-	if (hold == TABLE_NONE)
-		return;
-	if (hold_at(cluster, hold)->seen)
-		end(cluster, hold);
-	else
+	if (hold != TABLE_NONE && !hold_at(cluster, hold)->seen)
 		forget(cluster, hold); /* a receipt that comes after all holds it anew */
 }
 
@@ -205,15 +212,16 @@ void cluster_expire_holds(struct cluster *cluster, int64_t now_real_us, int64_t 
 
 	for (uint32_t hold = table_next(&cluster->holds, 0); hold != TABLE_NONE;
 	     hold = table_next(&cluster->holds, hold + 1)) {
-		const struct hold_record *record = hold_at(cluster, hold);
+		struct hold_record *record = hold_at(cluster, hold);
+		bool late = record->until_us <= now_real_us ||
+			    receipt_is_ahead(record->since_us, now_real_us);
 
-		if (record->until_us > now_real_us &&
-		    !receipt_is_ahead(record->since_us, now_real_us))
+		if (!late)
 			next_us = MIN(next_us, record->until_us);
-		else if (record->seen)
-			end(cluster, hold);
-		else
+		if (late && !record->seen)
 			forget(cluster, hold);
+		else
+			set(cluster, record, &record->late, late);
 	}
 	*ret_next_us = next_us;
 }
@@ -224,7 +232,7 @@ uint32_t cluster_holds(const struct cluster *cluster)
 
 	for (uint32_t hold = table_next(&cluster->holds, 0); hold != TABLE_NONE;
 	     hold = table_next(&cluster->holds, hold + 1))
-		n += hold_at(cluster, hold)->node != TABLE_NONE;
+		n += !is_over(hold_at(cluster, hold));
 	return n;
 }
 
@@ -314,7 +322,8 @@ static bool is_lower(const struct cluster *cluster, const struct hold_record *ho
 static bool is_against(const struct cluster *cluster, const struct hold_record *hold,
 		       const struct cluster_ask *ask)
 {
-	if (hold->taken || ask->past_holds || is_lower(cluster, hold, ask->namespace))
+	if (hold->taken || is_over(hold) || ask->past_holds ||
+	    is_lower(cluster, hold, ask->namespace))
 		return false;
 	return ask->pod == TABLE_NONE || !is_for(cluster, hold, pod_at(cluster, ask->pod));
 }

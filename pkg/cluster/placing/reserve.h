@@ -17,8 +17,9 @@
  * (cluster/placing/placement.h) it is as if a pod were assumed to be there. CPUs are not held, and
  * nothing is of what namespaces and tenants may hold.
  *
- * While its beneficiary is assumed to be there a hold counts for nobody. It ends when the
- * beneficiary is seen to be bound, there or elsewhere, or is over.
+ * While its beneficiary is assumed to be there, or is gone, or by the clock its time is not now, a
+ * hold counts for nobody, and counts again when that is no longer so. It ends when the beneficiary
+ * is seen to be bound, there or elsewhere, or is over; and with its receipt.
  */
 struct cluster_hold {
 	struct str id;     /* the receipt's; one that is there already is replaced */
@@ -39,6 +40,7 @@ struct cluster_hold {
 
 /* False: there are HOLDS_MOST of them, or a text is longer than LIMIT_INTERNED_STRING. */
 bool cluster_reserve(struct cluster *cluster, const struct cluster_hold *hold);
+/* No receipt came of it. Does nothing where one is seen: what is held for that follows from it. */
 void cluster_release_hold(struct cluster *cluster, struct str tenant, struct str id);
 /* Ends those whose time is over, or began further ahead than is believed (model/receipt.h); after
  * TenantQoS were applied, since receipts tell of old ones too.

@@ -285,7 +285,7 @@ static bool waits_for_receipt(struct eviction_turn *turn)
 			eviction_look_again(turn, turn->now_real_us + EVICTION_UNSEEN_US);
 			return true;
 		}
-		if (cluster_tenant_has(cluster, unseen->tenant))
+		if (!unseen->written && cluster_tenant_has(cluster, unseen->tenant))
 			cluster_release_hold(cluster, cluster_tenant_name(cluster, unseen->tenant),
 					     id);
 	}
@@ -354,6 +354,31 @@ static bool is_not_written(const struct error *err)
 	return err && err->http_status && err->kind != ERROR_TIMEOUT;
 }
 
+static void receipts_written(struct eviction_reconciler *reconciler, uint32_t tenant,
+			     const struct work_write *write, const struct kube_answer *answer,
+			     const struct error *err)
+{
+	struct eviction_unseen *unseen = &reconciler->unseen;
+	int64_t now_us = loop_now(reconciler->loop);
+	bool new = write->uid[0],
+	     ours = new && unseen->tenant ==
+				   tenant &&str_equal(str_from(unseen->id), str_from(write->uid));
+
+	if (new &&is_not_written(err)) {
+		cluster_release_hold(reconciler->cluster, str_from(write->name),
+				     str_from(write->uid));
+		if (ours)
+			unseen->id[0] = '\0';
+	}
+	if (err)
+		return;
+	if (ours) {
+		unseen->written = true;
+		unseen->until_us = saturating_add(now_us, EVICTION_UNSEEN_WRITTEN_US);
+	}
+	write_expect(reconciler->caches, write, answer, &reconciler->arena, now_us);
+}
+
 void eviction_written(void *context, uint32_t tenant, const struct work_write *write,
 		      const struct kube_answer *answer, const struct error *err)
 {
@@ -363,11 +388,6 @@ void eviction_written(void *context, uint32_t tenant, const struct work_write *w
 	if (evict_written(&(struct evict_books){reconciler->cluster, reconciler->evictions, now_us},
 			  write, answer, err))
 		cluster_mark_tenant_dirty(reconciler->cluster, tenant);
-	else if (write->type == &api_tenants && is_not_written(err) && write->uid[0]) {
-		cluster_release_hold(reconciler->cluster, str_from(write->name),
-				     str_from(write->uid));
-		if (reconciler->unseen.tenant == tenant)
-			reconciler->unseen.id[0] = '\0';
-	} else if (!err && write->type == &api_tenants)
-		write_expect(reconciler->caches, write, answer, &reconciler->arena, now_us);
+	else if (write->type == &api_tenants)
+		receipts_written(reconciler, tenant, write, answer, err);
 }

@@ -52,12 +52,13 @@ struct eviction_search {
  * The receipt that was decided last, while its tenant's status is not seen to have it. Until then
  * nothing new is decided for any tenant: limits would not count it, and its victims might be
  * theirs; and where the API server is away the same would be decided over and over. Where it does
- * not come, its room is let go.
+ * not come, its room is let go, but for one that was answered: its victims may be gone already.
  */
 struct eviction_unseen {
 	char id[LIMIT_RECEIPT_ID + 1]; /* empty: there is none */
 	uint32_t tenant;
 	int64_t until_us; /* monotonic: it is waited for no longer */
+	bool written;     /* so says the API server */
 };
 
 void eviction_search_init(struct eviction_search *search);

@@ -9,7 +9,6 @@
 #include "base/checked.h"
 #include "cluster/leaving/victims.h"
 #include "cluster/looks.h"
-#include "cluster/placing/reserve.h"
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
 #include "controller/evict_write.h"
@@ -82,8 +81,8 @@ void eviction_end(struct eviction_turn *turn, struct receipt *receipt, enum rece
 	receipt->settled_us = turn->now_real_us;
 	receipt->message = eviction_text_kept(turn, buf_str(&text));
 	buf_clear(&text);
-	turn->changed = true;
-	cluster_release_hold(turn->reconciler->cluster, turn->facts.name, receipt->id);
+	turn->changed = true; /* its room is let go when its status is seen: it may not come to that
+			       */
 	eviction_tell(turn, receipt, receipt->message);
 }
 

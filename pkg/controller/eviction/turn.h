@@ -37,10 +37,11 @@ struct eviction_turn {
 #define EVICTION_AGAIN_MOST 8
 
 /* For how long a new receipt is waited for: its write may take a second, and be seen another second
- * later. How often it is looked for. */
-#define EVICTION_UNSEEN_MOST_US (2 * USEC_PER_SEC)
-#define EVICTION_UNSEEN_US      (20 * USEC_PER_MSEC)
-#define EVICTION_RELOOK_US      (10 * USEC_PER_SEC) /* at pods that wait to be moved */
+ * later; one that was answered may wait for its watch to be back. How often it is looked for. */
+#define EVICTION_UNSEEN_MOST_US    (2 * USEC_PER_SEC)
+#define EVICTION_UNSEEN_WRITTEN_US (30 * USEC_PER_SEC)
+#define EVICTION_UNSEEN_US         (20 * USEC_PER_MSEC)
+#define EVICTION_RELOOK_US         (10 * USEC_PER_SEC) /* at pods that wait to be moved */
 
 void eviction_look_again(struct eviction_turn *turn, int64_t real_us);
 /* In the arena; empty where that is full. */

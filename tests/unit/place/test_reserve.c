@@ -392,8 +392,40 @@ static void what_was_let_go_before_a_status_shows_it_is_held_once_one_does(void 
 	add_tenant(s, "chat", TIER_INFERENCE, &receipt, 1); /* it was written after all */
 	assert_int_equal(cluster_holds(s->cluster), 1);
 	cluster_release_hold(s->cluster, STR("chat"), STR("r1"));
-	add_tenant(s, "chat", TIER_INFERENCE, &receipt, 1); /* settled, and not seen to be */
+	assert_int_equal(cluster_holds(s->cluster), 1); /* it follows from the receipt */
+}
+
+static void a_pod_that_is_missed_for_a_while_has_its_room_again(void **state)
+{
+	struct scene *s = *state;
+	struct receipt receipt = receipt_of("six", RECEIPT_PENDING);
+
+	tell_pod(s, "train", "low", 3, NULL);
+	tell_pod(s, "chat", "six", 6, NULL);
+	add_tenant(s, "chat", TIER_INFERENCE, &receipt, 1);
+	cluster_delete(s->cluster, CLUSTER_PODS, STR("chat"), STR("six"));
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_FITS);
+	tell_pod(s, "chat", "six", 6, NULL);
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_HELD);
+	assert_int_equal(cluster_holds(s->cluster), 1);
+	tell_pod(s, "chat", "six", 6, "n");
 	assert_int_equal(cluster_holds(s->cluster), 0);
+}
+
+static void a_clock_that_is_set_forth_and_back_loses_no_room(void **state)
+{
+	struct scene *s = *state;
+	struct receipt receipt = receipt_of("six", RECEIPT_PENDING);
+	int64_t next_us;
+
+	tell_pod(s, "train", "low", 3, NULL);
+	tell_pod(s, "chat", "six", 6, NULL);
+	add_tenant(s, "chat", TIER_INFERENCE, &receipt, 1);
+	cluster_expire_holds(s->cluster, UNTIL, &next_us);
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_FITS);
+	cluster_expire_holds(s->cluster, UNTIL - 1, &next_us);
+	assert_int_equal(next_us, UNTIL);
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_HELD);
 }
 
 static void a_successor_has_what_was_held_for_a_pod_that_moves(void **state)
@@ -478,6 +510,8 @@ int main(void)
 		TEST(a_receipt_that_is_still_open_holds_nothing_twice),
 		TEST(what_was_reserved_stays_while_no_status_shows_it),
 		TEST(what_was_let_go_before_a_status_shows_it_is_held_once_one_does),
+		TEST(a_pod_that_is_missed_for_a_while_has_its_room_again),
+		TEST(a_clock_that_is_set_forth_and_back_loses_no_room),
 		TEST(a_successor_has_what_was_held_for_a_pod_that_moves),
 		TEST(for_an_objective_cards_are_held_though_the_pod_runs),
 		TEST(a_node_that_goes_and_comes_is_held_as_before),
