@@ -48,16 +48,26 @@ static bool take(const struct own_view *view, uint32_t pod, struct own_found *fo
 	return false;
 }
 
+/* Of a gang: neither those that wait nor those that are over, or soon will be. */
+static bool counts(const struct cluster_victim *victim)
+{
+	return victim->node != TABLE_NONE && !victim->finished && !victim->terminating;
+}
+
 static bool take_all(const struct own_view *view, struct own_found *found)
 {
-	uint32_t gang = victim_of(view, found->pod).gang;
+	struct cluster_victim self = victim_of(view, found->pod);
+	uint32_t gang = self.gang;
 
-	if (gang == TABLE_NONE)
+	if (gang == TABLE_NONE || !counts(&self))
 		return take(view, found->pod, found);
 	for (uint32_t pod = cluster_gang_pod(view->cluster, gang); pod != TABLE_NONE;
-	     pod = cluster_gang_next(view->cluster, pod))
-		if (!victim_of(view, pod).terminating && !take(view, pod, found))
+	     pod = cluster_gang_next(view->cluster, pod)) {
+		struct cluster_victim member = victim_of(view, pod);
+
+		if (counts(&member) && !take(view, pod, found))
 			return false;
+	}
 	return found->n > 0;
 }
 
@@ -176,9 +186,12 @@ bool own_is_idle(const struct own_view *view, uint32_t pod, int64_t idle_us)
 static bool gang_is_idle(const struct own_view *view, uint32_t gang, int64_t idle_us)
 {
 	for (uint32_t pod = cluster_gang_pod(view->cluster, gang); pod != TABLE_NONE;
-	     pod = cluster_gang_next(view->cluster, pod))
-		if (!own_is_idle(view, pod, idle_us))
+	     pod = cluster_gang_next(view->cluster, pod)) {
+		struct cluster_victim member = victim_of(view, pod);
+
+		if (counts(&member) && !own_is_idle(view, pod, idle_us))
 			return false;
+	}
 	return true;
 }
 

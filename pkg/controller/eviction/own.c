@@ -142,8 +142,11 @@ static void tell_stays(struct eviction_turn *turn, const struct own_found *found
 
 /* --- the offender */
 
+/* By a clock that was set back since the step began it cannot be told. */
 static bool went_already(const struct eviction_turn *turn)
 {
+	if (turn->facts.status.throttle.since_us > turn->now_real_us)
+		return true;
 	for (size_t i = 0; i < turn->n_receipts; i++)
 		if (turn->receipts[i].cause == RECEIPT_OFFENDER &&
 		    turn->receipts[i].at_us >= turn->facts.status.throttle.since_us)
@@ -156,7 +159,7 @@ static bool is_its_step(const struct eviction_turn *turn)
 	const struct feedback_spec *spec = &turn->facts.spec.feedback;
 
 	return spec->evict_offender && spec->mode == FEEDBACK_THROTTLE && turn->facts.has_status &&
-	       turn->facts.status.throttle.step == THROTTLE_EVICT_OFFENDER && !went_already(turn);
+	       turn->facts.status.throttle.step == THROTTLE_EVICT_OFFENDER;
 }
 
 /* Why nobody goes; empty where somebody does. */
@@ -182,7 +185,7 @@ void eviction_offend(struct eviction_turn *turn)
 	struct str kept = STR_NONE;
 	struct plan_ask ask;
 
-	if (is_its_step(turn) && make_ask(turn, &ask)) {
+	if (is_its_step(turn) && !went_already(turn) && make_ask(turn, &ask)) {
 		eviction_look_again(turn, turn->now_real_us + EVICTION_RELOOK_US);
 		kept = offend(turn, &ask);
 	}
@@ -228,7 +231,7 @@ bool eviction_own_may_go(struct eviction_turn *turn, const struct receipt *recei
 	if (victim.tenant != turn->tenant || plan_exempt(&ask, pod, &victim) != PLAN_NONE)
 		return false;
 	return receipt->cause == RECEIPT_OFFENDER
-		       ? spec->evict_offender
+		       ? is_its_step(turn) /* use may be normal by now, or a human decided */
 		       : spec->reclaim_idle &&
 				 own_is_idle(&(struct own_view){cluster, &ask, turn->tenant}, pod,
 					     turn->reconciler->config->pace.idle);

@@ -10,6 +10,9 @@
 
 #include "api/type.h"
 #include "base/mem.h"
+#include "cluster/looks.h"
+#include "cluster/placing/reserve.h"
+#include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
 #include "controller/eviction/reconcile.h"
 #include "lib/fake_kube.h"
@@ -66,33 +69,156 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* Turns until there is a receipt, or TURNS. Returns how many that were. */
+static int decide(struct world *w, struct work_set *ret_set)
+{
+	struct error err = {0};
+	int turns = 0;
+
+	for (; turns < TURNS; turns++) {
+		*ret_set = (struct work_set){.look_again_us = TIME_NEVER};
+		assert_int_equal(eviction_reconcile(&w->reconciler, w->tenant, ret_set, &err), 0);
+		if (ret_set->n_writes > 0)
+			return turns + 1;
+		assert_true(ret_set->look_again_us <= loop_now(w->kube.loop));
+		work_set_clear(ret_set);
+	}
+	return turns;
+}
+
+static void turn(struct world *w, int64_t later_us, struct work_set *ret_set)
+{
+	struct error err = {0};
+
+	w->kube.clock.monotonic_us += later_us;
+	w->kube.clock.real_us += later_us;
+	*ret_set = (struct work_set){.look_again_us = TIME_NEVER};
+	loop_run_once(w->kube.loop, 0);
+	assert_int_equal(eviction_reconcile(&w->reconciler, w->tenant, ret_set, &err), 0);
+}
+
 /* kube-scheduler's questions come between them, and no time need pass. */
 static void a_search_goes_on_at_once_until_there_is_a_receipt(void **state)
 {
 	struct world *w = *state;
-	struct error err = {0};
-	int turns = 0;
+	struct work_set set;
+	int turns = decide(w, &set);
 
-	for (bool over = false; !over; turns++) {
-		struct work_set set = {.look_again_us = TIME_NEVER};
-
-		assert_in_range(turns, 0, TURNS);
-		assert_int_equal(eviction_reconcile(&w->reconciler, w->tenant, &set, &err), 0);
-		over = set.n_writes > 0;
-		if (over)
-			assert_ptr_equal(set.writes[0].type, &api_tenants);
-		else
-			assert_true(set.look_again_us <= loop_now(w->kube.loop));
-		work_set_clear(&set);
-	}
-	assert_true(turns > 1);
+	assert_ptr_equal(set.writes[0].type, &api_tenants);
+	work_set_clear(&set);
+	assert_in_range(turns, 2, TURNS - 1);
 }
+
+static void room_of_a_receipt_whose_write_was_lost_is_let_go(void **state)
+{
+	struct world *w = *state;
+	struct error lost = {.kind = ERROR_UNAVAILABLE};
+	struct work_set set;
+
+	assert_in_range(decide(w, &set), 1, TURNS - 1);
+	assert_int_equal(cluster_holds(w->cluster), 1);
+	eviction_written(&w->reconciler, w->tenant, &set.writes[0], NULL, &lost);
+	work_set_clear(&set);
+	assert_int_equal(cluster_holds(w->cluster), 1);
+	turn(w, 3 * USEC_PER_SEC, &set);
+	work_set_clear(&set);
+	assert_int_equal(cluster_holds(w->cluster), 0);
+}
+
+/* Its victims may be gone by then. */
+static void room_of_a_receipt_that_was_written_is_kept_while_its_watch_is_cut(void **state)
+{
+	struct world *w = *state;
+	struct work_set set;
+
+	assert_in_range(decide(w, &set), 1, TURNS - 1);
+	eviction_written(&w->reconciler, w->tenant, &set.writes[0], NULL, NULL);
+	work_set_clear(&set);
+	for (int i = 0; i < 4; i++) {
+		turn(w, 10 * USEC_PER_SEC, &set);
+		work_set_clear(&set);
+		assert_int_equal(cluster_holds(w->cluster), 1);
+	}
+}
+
+/* As the status shows the one receipt that was decided. */
+static void show_receipt(struct world *w, const struct work_write *victim, struct str id)
+{
+	struct receipt_pod gone = {.namespace = str_from(victim->namespace),
+				   .name = str_from(victim->name),
+				   .uid = str_from(victim->uid)};
+	struct cluster_pod_name pod = cluster_pod_name(w->cluster, w->pod);
+	struct receipt receipt = {.id = id,
+				  .cause = RECEIPT_PENDING,
+				  .outcome = RECEIPT_ISSUED,
+				  .at_us = FULL_CLUSTER_NOW_US,
+				  .held_until_us = FULL_CLUSTER_NOW_US + 120 * USEC_PER_SEC,
+				  .node = STR(FULL_CLUSTER_NODE "-000000"),
+				  .cards = 1,
+				  .victims = &gone,
+				  .n_victims = 1};
+	struct str tenant = STR(FULL_CLUSTER_TENANT);
+	struct label_requirement requirement = {STR("team"), LABEL_IN, &tenant, 1};
+	struct tenant_facts facts;
+	struct arena arena CLEANUP(arena_clear);
+	char uid[UID_TEXT_SIZE];
+
+	uid_text(pod.uid, uid);
+	receipt.beneficiary = (struct receipt_pod){
+		.namespace = pod.namespace, .name = pod.name, .uid = str_from(uid)};
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	assert_true(cluster_tenant_facts(w->cluster, w->tenant, &arena, &facts));
+	facts.name = facts.uid = tenant; /* none is the cluster's own, which changes */
+	facts.spec.namespaces = (struct label_selector){&requirement, 1};
+	facts.has_status = true;
+	facts.status.receipts = &receipt;
+	facts.status.n_receipts = 1;
+	assert_int_equal(cluster_apply_tenant(w->cluster, &facts, NULL), 0);
+}
+
+static bool says(const struct work_write *write, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (size_t at = 0; at + len <= write->body_len; at++)
+		if (memcmp(write->body + at, word, len) == 0)
+			return true;
+	return false;
+}
+
+/* It is judged anew then, and may still come to something. */
+static void room_is_kept_where_an_outcome_could_not_be_written(void **state)
+{
+	struct world *w = *state;
+	struct error lost = {.kind = ERROR_UNAVAILABLE};
+	struct error refused = {.kind = ERROR_UNAVAILABLE};
+	struct work_write *victim;
+	struct work_set set, next;
+
+	assert_in_range(decide(w, &set), 1, TURNS - 1);
+	victim = &set.writes[set.n_writes - 1];
+	assert_ptr_equal(victim->type, &api_pods);
+	show_receipt(w, victim, str_from(set.writes[0].uid));
+	assert_int_equal(cluster_holds(w->cluster), 1);
+	eviction_written(&w->reconciler, w->tenant, victim, NULL, &refused);
+	turn(w, 0, &next);
+	assert_ptr_equal(next.writes[0].type, &api_tenants);
+	assert_true(says(&next.writes[0], "Refused"));
+	eviction_written(&w->reconciler, w->tenant, &next.writes[0], NULL, &lost);
+	assert_int_equal(cluster_holds(w->cluster), 1);
+	work_set_clear(&next);
+	work_set_clear(&set);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_search_goes_on_at_once_until_there_is_a_receipt,
-						setup, teardown),
+		TEST(a_search_goes_on_at_once_until_there_is_a_receipt),
+		TEST(room_of_a_receipt_whose_write_was_lost_is_let_go),
+		TEST(room_of_a_receipt_that_was_written_is_kept_while_its_watch_is_cut),
+		TEST(room_is_kept_where_an_outcome_could_not_be_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ struct pod {
 	uint32_t card;
 	int32_t sm_percent; /* -1: nothing tells */
 	const char *gang;   /* NULL: none */
-	bool crashes, daemon, unused;
+	bool crashes, daemon, unused, finished;
 	int64_t age_s;  /* 0: an hour */
 	uint32_t cards; /* from `card` on; 0: one */
 };
@@ -157,7 +157,7 @@ static void add_pod(struct scene *s, struct pod pod)
 		.uid = str_from(pod.name),
 		.created_us = NOW - (pod.age_s ? pod.age_s : 3600) * USEC_PER_SEC,
 		.node = STR("n"),
-		.phase = POD_RUNNING,
+		.phase = pod.finished ? POD_SUCCEEDED : POD_RUNNING,
 		.containers = &container,
 		.n_containers = 1,
 		.owner_kind = pod.daemon ? STR("DaemonSet") : STR_NONE,
@@ -399,6 +399,24 @@ static void a_gang_goes_whole_or_not_at_all(void **state)
 	assert_int_equal(offender(s, BOTH), OWN_LIMITED);
 }
 
+static void one_of_a_gang_that_has_ended_keeps_nobody_there(void **state)
+{
+	struct scene *s = *state;
+	struct pod first = greedy, over = greedy;
+
+	first.gang = over.gang = "g";
+	over.name = "over";
+	over.card = 3;
+	over.finished = over.unused = true;
+	add_pod(s, crashing);
+	add_pod(s, first);
+	add_pod(s, over);
+	hear(s, 1);
+	tell(s, 1);
+	assert_int_equal(offender(s, BOTH), OWN_GO);
+	assert_int_equal(s->found.n, 1);
+}
+
 /* --- the idle */
 
 static enum own_verdict idle(struct scene *s)
@@ -537,6 +555,7 @@ int main(void)
 		TEST(a_bad_objective_is_suffering_too),
 		TEST(who_may_not_go_stays),
 		TEST(a_gang_goes_whole_or_not_at_all),
+		TEST(one_of_a_gang_that_has_ended_keeps_nobody_there),
 		TEST(who_does_nothing_for_so_long_goes),
 		TEST(what_is_not_known_is_not_idle),
 		TEST(work_in_between_begins_it_anew),
