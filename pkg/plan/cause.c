@@ -72,7 +72,8 @@ void cause_waiters(const struct cluster *cluster, uint32_t tenant, int64_t pendi
 
 /* --- who is served */
 
-bool cause_is_served(const struct limits_view *view, const struct receipt_pod *beneficiary)
+bool cause_is_served(const struct limits_view *view, enum protection_mode mode,
+		     const struct receipt_pod *beneficiary)
 {
 	for (size_t i = 0; i < view->n_own; i++) {
 		const struct receipt *receipt = &view->own[i];
@@ -81,7 +82,7 @@ bool cause_is_served(const struct limits_view *view, const struct receipt_pod *b
 			continue;
 		if (receipt->outcome == RECEIPT_ISSUED)
 			return true;
-		if (receipt->outcome == RECEIPT_PLANNED &&
+		if (receipt->outcome == RECEIPT_PLANNED && mode == PROTECTION_DRY_RUN &&
 		    saturating_add(receipt->at_us, RECEIPT_LOOKS_BACK_US) > view->now_real_us)
 			return true;
 	}

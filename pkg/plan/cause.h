@@ -4,6 +4,7 @@
 
 #include "cluster/cluster.h"
 #include "model/objective.h"
+#include "model/protection.h"
 #include "model/receipt.h"
 #include "plan/limits.h"
 #include "plan/plan.h"
@@ -34,9 +35,10 @@ struct cause_waiters {
 void cause_waiters(const struct cluster *cluster, uint32_t tenant, int64_t pending_us,
 		   int64_t now_real_us, struct cause_waiters *ret_waiters);
 
-/* Whether somebody goes for it already, or DryRun said within the last RECEIPT_LOOKS_BACK_US who
- * would: then nothing more is done for it now. */
-bool cause_is_served(const struct limits_view *view, const struct receipt_pod *beneficiary);
+/* Whether somebody goes for it already, or, while @mode is DryRun, a receipt of the last
+ * RECEIPT_LOOKS_BACK_US says who would: then nothing more is done for it now. */
+bool cause_is_served(const struct limits_view *view, enum protection_mode mode,
+		     const struct receipt_pod *beneficiary);
 
 /*
  * The workloads that are left alone (limits_owner_until()), sorted, for struct plan_ask. In

@@ -64,7 +64,8 @@ static bool is_of_this(const struct question *q, const struct receipt *receipt)
 	if (receipt->cause != RECEIPT_MISMATCH || receipt->outcome == RECEIPT_REFUSED)
 		return false;
 	if (str_equal(moved->uid, q->self->uid))
-		return true;
+		return receipt->outcome != RECEIPT_PLANNED ||
+		       q->view->protection->mode == PROTECTION_DRY_RUN;
 	return receipt->outcome != RECEIPT_PLANNED && str_equal(moved->owner, q->self->owner) &&
 	       str_equal(moved->namespace, q->self->namespace) &&
 	       is_after(cluster_pod_name(q->view->tools->cluster, q->pod).created_us, receipt);

@@ -122,7 +122,7 @@ static bool limits_allow(struct eviction_turn *turn, const struct receipt_pod *s
 {
 	struct limits_answer limits;
 
-	if (cause_is_served(&turn->limits, self))
+	if (cause_is_served(&turn->limits, turn->facts.spec.protection.mode, self))
 		return false;
 	limits_decide(&turn->limits, &turn->facts.spec.protection, self, &limits);
 	if (limits.verdict == LIMITED_FREE && limits.left >= n)

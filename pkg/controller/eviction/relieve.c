@@ -161,7 +161,8 @@ static void relieve(struct eviction_turn *turn, const struct cluster_objective *
 	struct receipt_pod self;
 
 	if (!is_own(turn, objective->pod) || !eviction_name_pod(turn, objective->pod, &self) ||
-	    cause_is_served(&turn->limits, &self) || eviction_waits_in_vain(turn, objective->pod))
+	    cause_is_served(&turn->limits, turn->facts.spec.protection.mode, &self) ||
+	    eviction_waits_in_vain(turn, objective->pod))
 		return;
 	limits_decide(&turn->limits, &turn->facts.spec.protection, &self, &limits);
 	if (limits.verdict == LIMITED_FREE)

@@ -200,7 +200,7 @@ static struct str describe_proof(struct eviction_turn *turn, const struct receip
 	struct str kept;
 
 	buf_init(&text, LIMIT_RECEIPT_TEXT);
-	buf_printf(&text, "Pod %.*s waits for its node since %lld seconds, of %lld: ",
+	buf_printf(&text, "Pod %.*s has waited %lld seconds for a node, and %lld are allowed: ",
 		   STR_ARGS(self->name), (long long)(waited_us / USEC_PER_SEC),
 		   (long long)(turn->facts.spec.pending_us / USEC_PER_SEC));
 	plan_describe(search->plan, &text);
@@ -308,7 +308,8 @@ static bool is_next(struct eviction_turn *turn, uint32_t pod, size_t *ret_most)
 	struct receipt_pod self;
 	struct buf why;
 
-	if (!eviction_name_pod(turn, pod, &self) || cause_is_served(&turn->limits, &self) ||
+	if (!eviction_name_pod(turn, pod, &self) ||
+	    cause_is_served(&turn->limits, turn->facts.spec.protection.mode, &self) ||
 	    eviction_waits_in_vain(turn, pod))
 		return false;
 	limits_decide(&turn->limits, &turn->facts.spec.protection, &self, &limits);

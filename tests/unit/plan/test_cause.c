@@ -151,11 +151,18 @@ static void one_receipt_at_a_time_and_a_plan_lasts_an_hour(void **state)
 		enum receipt_outcome outcome;
 		int64_t at_us;
 		const char *uid;
+		enum protection_mode mode;
 		bool served;
 	} cases[] = {
-		{RECEIPT_ISSUED, AGO(10), "p", true},    {RECEIPT_ISSUED, AGO(10), "q", false},
-		{RECEIPT_PLANNED, AGO(3599), "p", true}, {RECEIPT_PLANNED, AGO(3600), "p", false},
-		{RECEIPT_HELPED, AGO(10), "p", false},   {RECEIPT_INEFFECTIVE, AGO(10), "p", false},
+		{RECEIPT_ISSUED, AGO(10), "p", PROTECTION_ENFORCE, true},
+		{RECEIPT_ISSUED, AGO(10), "p", PROTECTION_DRY_RUN, true},
+		{RECEIPT_ISSUED, AGO(10), "q", PROTECTION_ENFORCE, false},
+		{RECEIPT_PLANNED, AGO(3599), "p", PROTECTION_DRY_RUN, true},
+		{RECEIPT_PLANNED, AGO(3600), "p", PROTECTION_DRY_RUN, false},
+		{RECEIPT_PLANNED, AGO(1), "p", PROTECTION_ENFORCE, false},
+		{RECEIPT_PLANNED, AGO(1), "p", PROTECTION_OFF, false},
+		{RECEIPT_HELPED, AGO(10), "p", PROTECTION_ENFORCE, false},
+		{RECEIPT_INEFFECTIVE, AGO(10), "p", PROTECTION_ENFORCE, false},
 	};
 	const struct receipt_pod self = {.uid = STR("p")};
 
@@ -166,7 +173,7 @@ static void one_receipt_at_a_time_and_a_plan_lasts_an_hour(void **state)
 					    .beneficiary = {.uid = str_from(cases[i].uid)}};
 		const struct limits_view view = {.own = &own, .n_own = 1, .now_real_us = NOW};
 
-		assert_int_equal(cause_is_served(&view, &self), cases[i].served);
+		assert_int_equal(cause_is_served(&view, cases[i].mode, &self), cases[i].served);
 	}
 }
 

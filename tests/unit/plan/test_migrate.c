@@ -239,16 +239,27 @@ static void what_was_moved_is_not_moved_again_within_the_hour(void **state)
 		enum receipt_outcome outcome;
 		int64_t at_us;
 		enum migrate_verdict verdict;
+		enum protection_mode mode;
 	} cases[] = {
-		{"its own receipt", "p", RECEIPT_HELPED, AGO(3599), MIGRATE_MOVED},
-		{"a plan", "p", RECEIPT_PLANNED, AGO(3599), MIGRATE_MOVED},
-		{"an hour is over", "p", RECEIPT_HELPED, AGO(3600), MIGRATE_MOVE},
-		{"the successor of another", "o", RECEIPT_HELPED, AGO(200), MIGRATE_MOVED},
-		{"made in the same second", "o", RECEIPT_HELPED, AGO(100) + 5, MIGRATE_MOVED},
-		{"its elder brother", "o", RECEIPT_HELPED, AGO(99), MIGRATE_MOVE},
-		{"a plan for another", "o", RECEIPT_PLANNED, AGO(200), MIGRATE_MOVE},
-		{"a refusal long ago", "p", RECEIPT_REFUSED, AGO(3000), MIGRATE_MOVE},
-		{"a refusal just now", "p", RECEIPT_REFUSED, AGO(299), MIGRATE_LIMITED},
+		{"its own receipt", "p", RECEIPT_HELPED, AGO(3599), MIGRATE_MOVED,
+		 PROTECTION_ENFORCE},
+		{"a plan", "p", RECEIPT_PLANNED, AGO(3599), MIGRATE_MOVED, PROTECTION_DRY_RUN},
+		{"a plan before it was enforced", "p", RECEIPT_PLANNED, AGO(1), MIGRATE_MOVE,
+		 PROTECTION_ENFORCE},
+		{"an hour is over", "p", RECEIPT_HELPED, AGO(3600), MIGRATE_MOVE,
+		 PROTECTION_ENFORCE},
+		{"the successor of another", "o", RECEIPT_HELPED, AGO(200), MIGRATE_MOVED,
+		 PROTECTION_ENFORCE},
+		{"made in the same second", "o", RECEIPT_HELPED, AGO(100) + 5, MIGRATE_MOVED,
+		 PROTECTION_ENFORCE},
+		{"its elder brother", "o", RECEIPT_HELPED, AGO(99), MIGRATE_MOVE,
+		 PROTECTION_ENFORCE},
+		{"a plan for another", "o", RECEIPT_PLANNED, AGO(200), MIGRATE_MOVE,
+		 PROTECTION_ENFORCE},
+		{"a refusal long ago", "p", RECEIPT_REFUSED, AGO(3000), MIGRATE_MOVE,
+		 PROTECTION_ENFORCE},
+		{"a refusal just now", "p", RECEIPT_REFUSED, AGO(299), MIGRATE_LIMITED,
+		 PROTECTION_ENFORCE},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -259,6 +270,7 @@ static void what_was_moved_is_not_moved_again_within_the_hour(void **state)
 		s = *state;
 		add_node(s, "to", &s->strict.layout, NODE_READY);
 		s->protection.cooldown_us = 0;
+		s->protection.mode = cases[i].mode;
 		add_receipt(s, cases[i].outcome, cases[i].uid, cases[i].at_us);
 		assert_int_equal(decide(s, &usual).verdict, cases[i].verdict);
 		teardown(state);
