@@ -88,7 +88,7 @@ static void update(struct cluster *cluster, uint32_t agent, const struct agent_f
 
 	if (renewed)
 		record->heard_us = now_us;
-	if (facts->seen_us != record->seen_us)
+	if (facts->seen_us > 0 && facts->seen_us != record->seen_us)
 		note_told(cluster, record, now_us);
 	record->seen_us = facts->seen_us;
 	record->renew_us = facts->renew_us;

@@ -370,6 +370,43 @@ static void figures_that_the_agent_saw_again_are_told_again(void **state)
 	assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).sampled_us, w->now_us);
 }
 
+static void a_lease_that_says_nothing_more_of_figures_tells_none_again(void **state)
+{
+	struct world *w = *state;
+	const struct gpu_node_use use = {
+		w->machine.gpus[4].pci, STR(POD_UID), GIB, 7, 30, false, false};
+	int64_t told_us;
+
+	node(w);
+	pod(w, POD_UID);
+	tell(w, &(struct gpu_node_facts){.uses = &use, .n_uses = 1});
+	seen(w, SECOND);
+	told_us = w->now_us;
+	w->now_us += 10 * SECOND;
+	lease(w, "n"); /* without its annotation */
+	assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).sampled_us, told_us);
+}
+
+static void idleness_begins_anew_with_a_lease_that_is_made_anew_after_a_hole(void **state)
+{
+	struct world *w = *state;
+	const struct str card = w->machine.gpus[4].pci;
+	const struct gpu_node_use use = {card, STR(POD_UID), GIB, 0, 0, false, false};
+	const struct gpu_node_pod told = {
+		.namespace = STR("a"), .name = STR("p"), .cards = &card, .n_cards = 1};
+	int64_t since_us = w->now_us;
+
+	node(w);
+	pod(w, POD_UID);
+	seen(w, SECOND);
+	tell(w, &(struct gpu_node_facts){.pods = &told, .n_pods = 1, .uses = &use, .n_uses = 1});
+	assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).idle_since_us, since_us);
+	cluster_delete(w->c, CLUSTER_AGENTS, STR_NONE, STR("gpuqos-agent-n"));
+	w->now_us += 1000 * SECOND;
+	seen(w, 1000 * SECOND);
+	assert_int_equal(cluster_pod_usage(w->c, the_pod(w, POD_UID)).idle_since_us, w->now_us);
+}
+
 static void what_is_unknown_of_one_card_is_unknown_of_all(void **state)
 {
 	struct world *w = *state;
@@ -424,6 +461,8 @@ int main(void)
 		CASE(what_a_pod_makes_of_its_cards_is_added_up),
 		CASE(a_card_is_shared_where_others_have_it),
 		CASE(figures_that_the_agent_saw_again_are_told_again),
+		CASE(a_lease_that_says_nothing_more_of_figures_tells_none_again),
+		CASE(idleness_begins_anew_with_a_lease_that_is_made_anew_after_a_hole),
 		CASE(what_is_unknown_of_one_card_is_unknown_of_all),
 		CASE(new_measurements_are_nothing_to_look_at),
 	};
