@@ -23,11 +23,11 @@ Panel = collections.namedtuple("Panel", "title curve limit events")
 
 PANELS = (
     Plan("Time to first token, 95th percentile, seconds",
-         'max(gpuqos_objective_value{tenant="gpuqos-demo-web"})', 'max(gpuqos_objective_threshold{tenant="gpuqos-demo-web"})', "at most is promised",
+         'max(gpuqos_objective_value{tenant="gpuqos-demo-web"})', 'max(gpuqos_objective_threshold{tenant="gpuqos-demo-web"})', "promised, at most",
          'sum(gpuqos_evictions_total{namespace="gpuqos-demo-train",result="issued"}) or vector(0)'),
     Plan("What the abnormal tenant may have, GiB",
          'sum(gpuqos_quota_effective_bytes{namespace="gpuqos-demo-noisy"}) / 2^30',
-         'sum(gpuqos_quota_limit_bytes{namespace="gpuqos-demo-noisy"}) / 2^30', "its quota", None),
+         'sum(gpuqos_quota_limit_bytes{namespace="gpuqos-demo-noisy"}) / 2^30', "its quota of", None),
 )
 
 # --- from Prometheus
@@ -50,7 +50,7 @@ def rises(curve):
 def ask(prometheus, plan, start, end):
     limit = query_range(prometheus, plan.limit, start, end)
     events = query_range(prometheus, plan.events, start, end) if plan.events else []
-    title = f"{plan.title} (dashed: {plan.called}, {number(limit[-1][1])})" if limit else plan.title
+    title = f"{plan.title} (dashed: {plan.called} {number(limit[-1][1])})" if limit else plan.title
     return Panel(title, query_range(prometheus, plan.query, start, end), limit[-1][1] if limit else None, rises(events))
 
 
@@ -119,7 +119,7 @@ def text_panel(panel, seconds, marks=UTF8, color=False):
         return f"{COLORS[name]}{getattr(marks, name)}{PLAIN}" if color else getattr(marks, name)
     yield panel.title
     for row in reversed(range(HEIGHT)):
-        label = number(top * (row + 1) / HEIGHT) if row % 2 else ""
+        label = "" if row % 2 else number(top * row / HEIGHT)  # of its lower edge
         yield f"{label:>{MARGIN}} {marks.wall}" + "".join(mark((row, column)) for column in range(WIDTH)).rstrip()
     yield " " * (MARGIN + 1) + marks.corner + marks.floor * WIDTH
     yield " " * (MARGIN + 2) + f"{'0 s':<{WIDTH - 8}}{seconds:>6.0f} s"

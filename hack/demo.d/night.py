@@ -142,7 +142,8 @@ def print_receipt():
     rows += [("limits", receipt["limits"]), ("outcome", f"{receipt['outcome']}: {receipt['message']}")]
     before = None
     for name, words in rows:
-        print(textwrap.fill(words, 120, initial_indent=f"  {'' if name == before else name:<8} ", subsequent_indent=" " * 11))
+        lead = f"  {'' if name == before else name:<8} "
+        print(textwrap.fill(words, 120, initial_indent=lead, subsequent_indent=" " * 11, break_on_hyphens=False))
         before = name
 
 

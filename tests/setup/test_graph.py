@@ -78,6 +78,10 @@ def test_the_terminal_shows_curve_threshold_and_eviction_where_they_were(graph, 
     assert abs(points[high][0] - graph.WIDTH / 3) < 3 and abs(points[high][-1] - 2 * graph.WIDTH / 3) < 3
     between = [row for row, columns in plotted(first.splitlines(), "-").items() if len(columns) > 20]
     assert len(between) == 1 and low < between[0] < high
+    # A label is of its row's lower edge, so what is promised is drawn where the title says.
+    labels = {row: line.partition("|")[0].strip() for row, line in enumerate(reversed([line for line in first.splitlines() if "|" in line]))}
+    assert first.startswith("Time to first token, 95th percentile, seconds (dashed: promised, at most 0.4)\n") and labels[0] == "0"
+    assert float(labels[between[0] // 2 * 2]) <= 0.4 < float(labels[between[0] // 2 * 2 + 2])
     assert {columns[0] for row, columns in plotted(first.splitlines(), ":").items() if columns} == {int(25 / 60 * graph.WIDTH)}
     assert first.endswith(": eviction at 25 s") and "eviction" not in second
     assert len([row for row, columns in plotted(second.splitlines(), "*").items() if columns]) == 2
