@@ -3,7 +3,7 @@
 #define GPUQOS_API_PACK_DEMAND_H
 
 #include "api/wire.h"
-#include "model/demand.h"
+#include "model/host.h"
 
 /*
  * What a pod takes of its node beside GPUs, and what a node has of that. What a container does not

@@ -150,17 +150,20 @@ bool is_older(uint64_t resource_version, uint64_t seen);
 void mark_namespace(struct cluster *cluster, uint32_t namespace);
 
 /* --- names.c: of nodes, namespaces and tenants */
+
 uint32_t name_find(const struct cluster *cluster, enum cluster_kind kind, struct str name);
 void name_insert(struct cluster *cluster, enum cluster_kind kind, uint32_t handle);
 void name_remove(struct cluster *cluster, enum cluster_kind kind, uint32_t handle);
 
-/* --- namespaces.c */
+/* --- ledger/namespaces.c */
+
 uint32_t namespace_get(struct cluster *cluster, struct str name); /* makes one where needed */
 uint32_t namespace_find(const struct cluster *cluster, struct str name);
 void namespace_release(struct cluster *cluster, uint32_t namespace); /* when nothing is in it */
 void namespace_gone(struct cluster *cluster, uint32_t namespace);    /* the object is */
 
-/* --- pods.c */
+/* --- ledger/pods.c */
+
 /* By the handles of its namespace and name. */
 uint32_t pod_of(const struct cluster *cluster, uint32_t namespace, uint32_t name);
 uint32_t pod_find(const struct cluster *cluster, struct str namespace, struct str name);
@@ -169,7 +172,7 @@ void pod_link_to_node(struct cluster *cluster, uint32_t pod, uint32_t node);
 void pod_unlink_from_node(struct cluster *cluster, uint32_t pod);
 uint32_t pod_most_devices(const struct pod_facts *facts);
 
-/* --- exits.c */
+/* --- leaving/exits.c */
 
 /* Of a pod's record that is new, that was brought up to date by @facts, and that goes. */
 uint32_t exit_add(struct cluster *cluster);
@@ -193,24 +196,29 @@ void demand_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts
 		   bool other);
 /* Of one that goes, and is in no sums. */
 void demand_forget(struct cluster *cluster, struct exit_record *exit);
-/* A pod without GPUs, as it is seen, and as it goes. */
+
+/* --- hosts/bystanders.c: pods without GPUs, as they are seen, and as they go */
+
 void bystander_follow(struct cluster *cluster, const struct pod_facts *facts);
 void bystander_remove(struct cluster *cluster, struct str namespace, struct str name);
 void bystanders_end_replace(struct cluster *cluster);
-/* What a node says of itself. */
+
+/* --- hosts/hosts.c */
+
+/* What a node says of itself; NULL: nothing any more. */
 void host_follow(struct cluster *cluster, uint32_t node, const struct host_facts *facts);
+void hosts_clear(struct cluster *cluster); /* before the nodes go */
 
 /* --- hosts/terms.c */
 
-/* What a node says; NULL: nothing more. */
+/* Of host_follow(): labels and taints. */
 void host_terms_follow(struct cluster *cluster, uint32_t node, const struct host_facts *facts);
-void hosts_clear(struct cluster *cluster); /* before the nodes go */
 /* What a pod asks for. */
 void terms_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts, bool other);
 /* Whom it keeps away, in texts, with a reference. */
 uint32_t repels_ref(struct cluster *cluster, const struct pod_facts *facts);
 
-/* --- gangs.c */
+/* --- leaving/gangs.c */
 
 /* Puts a pod that is not finished into the gang that it names, and takes it out of its last one. */
 void gang_follow(struct cluster *cluster, uint32_t pod, enum gang_kind kind, struct str name);
@@ -218,12 +226,14 @@ void gang_leave(struct cluster *cluster, uint32_t pod);
 /* Its times anew, after one of its pods changed; TABLE_NONE is ignored. */
 void gang_settle(struct cluster *cluster, uint32_t gang);
 
-/* --- jobs.c */
+/* --- leaving/jobs.c */
+
 uint32_t job_find(const struct cluster *cluster, struct str namespace, struct str name);
 void job_remove(struct cluster *cluster, uint32_t job);
 bool job_is_final(const struct cluster *cluster, const struct pod_record *pod);
 
-/* --- budgets.c */
+/* --- leaving/budgets.c */
+
 uint32_t budget_find(const struct cluster *cluster, struct str namespace, struct str name);
 void budget_remove(struct cluster *cluster, uint32_t budget);
 /* Of a pod that was read: which select it; and of one that goes. */
@@ -234,20 +244,22 @@ void budget_keys_forget(struct cluster *cluster, struct namespace_record *record
 void budgets_begin_reading(struct cluster *cluster);
 void budgets_abort_reading(struct cluster *cluster);
 
-/* --- nodes.c */
+/* --- nodes/nodes.c */
+
 uint32_t node_get(struct cluster *cluster, struct str name); /* makes a placeholder where needed */
 uint32_t node_find(const struct cluster *cluster, struct str name);
 void node_release(struct cluster *cluster, uint32_t node); /* when nothing is known of it */
 void node_gone(struct cluster *cluster, uint32_t node);
 
-/* --- published.c */
+/* --- nodes/published.c */
+
 uint32_t published_find(const struct cluster *cluster, struct str name);
 /* Of the node of this name; NULL: none. Good until one comes or goes. */
 const struct node_layout *published_layout(const struct cluster *cluster, struct str name);
 void published_remove(struct cluster *cluster, uint32_t published);
 size_t published_bytes(const struct cluster *cluster);
 
-/* --- layouts.c */
+/* --- nodes/layouts.c */
 
 /* Follows what a node says of its layout. */
 void layout_follow(struct cluster *cluster, uint32_t node, const struct node_facts *facts);
@@ -266,7 +278,7 @@ uint32_t devices_ref(struct cluster *cluster, const struct str *ids, size_t n);
 /* Ids and PCI addresses are kept by this. */
 uint64_t device_id(const struct cluster *cluster, struct str id);
 
-/* --- rooms.c */
+/* --- nodes/rooms.c */
 
 /* Works out anew what is held of a node; TABLE_NONE is ignored. */
 void room_refresh(struct cluster *cluster, uint32_t node);
@@ -282,14 +294,14 @@ uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node
 /* Whole cards that a node offers, of all makers. */
 int64_t room_cards(const struct cluster *cluster, const struct node_record *node);
 
-/* --- wants.c */
+/* --- ledger/wants.c */
 
 void wants_init(struct cluster *cluster);
 /* One more pod asks so, or one less. Before the references to both go. */
 void want_add(struct cluster *cluster, uint32_t vector, uint32_t product);
 void want_remove(struct cluster *cluster, uint32_t vector, uint32_t product);
 
-/* --- stamps.c: struct node_stamp and cluster_resources_changed() */
+/* --- placing/stamps.c: struct node_stamp and cluster_resources_changed() */
 
 /* Something that placement reads of the node. */
 void room_changed(struct cluster *cluster, uint32_t node);
@@ -299,24 +311,27 @@ void room_died(struct cluster *cluster, uint32_t node);
 /* Kinds of offers, prices, classes or devices of slices. */
 void resources_changed(struct cluster *cluster);
 
-/* --- agents.c */
+/* --- nodes/agents.c */
+
 uint32_t agent_find(const struct cluster *cluster, struct str lease);
 bool agent_lives_on(const struct cluster *cluster, struct str node);
 /* Monotonic: when it said last that its GpuNode is still true; 0: never. */
 int64_t agent_told_us(const struct cluster *cluster, struct str node);
 void agent_remove(struct cluster *cluster, uint32_t agent);
 
-/* --- gpunodes.c */
+/* --- nodes/gpunodes.c */
+
 uint32_t gpu_node_find(const struct cluster *cluster, struct str name);
 void gpu_node_remove(struct cluster *cluster, uint32_t gpu_node);
 void gpu_nodes_clear(struct cluster *cluster);
 size_t gpu_nodes_bytes(const struct cluster *cluster);
 
-/* --- series.c */
+/* --- nodes/series.c */
+
 void series_clear(struct cluster *cluster);
 size_t series_bytes(const struct cluster *cluster);
 
-/* --- checks.c */
+/* --- placing/checks.c */
 
 /* Of a pod that goes, is another by now, or is elsewhere. */
 void check_forget(struct cluster *cluster, uint32_t pod);
@@ -324,14 +339,15 @@ void check_forget(struct cluster *cluster, uint32_t pod);
 void checks_outdate(struct cluster *cluster, uint32_t namespace);
 
 /* --- dirty.c: nodes to be looked at, as namespaces and tenants are */
+
 void mark_node(struct cluster *cluster, uint32_t node);
 
-/* --- assume.c */
+/* --- placing/assume.c */
 
 /* Of a pod that is seen where it is, or is over. */
 void assumption_end(struct cluster *cluster, struct pod_record *pod);
 
-/* --- reserve.c */
+/* --- placing/reserve.c */
 
 /* Of a pod that is another, or elsewhere, or over: what is held for it counts, or ends. */
 void holds_follow(struct cluster *cluster, uint32_t pod);
@@ -348,7 +364,7 @@ uint64_t holds_cards(const struct cluster *cluster, const struct cluster_ask *as
 int64_t holds_amount(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
 		     size_t amount);
 
-/* --- disagree.c */
+/* --- nodes/disagree.c */
 
 /*
  * A sentence about devices that the namespace's pods hold and of which two sources tell different
@@ -357,7 +373,7 @@ int64_t holds_amount(const struct cluster *cluster, const struct cluster_ask *as
 bool view_disagreement(const struct cluster *cluster, uint32_t namespace, struct arena *arena,
 		       struct str *ret_sentence);
 
-/* --- prices.c */
+/* --- ledger/prices.c */
 
 /* The kind of an offer, counted for one more node. LIMIT: too many resource names. */
 int kind_ref(struct cluster *cluster, const struct device_offer *offer, uint32_t *ret_kind,
@@ -374,7 +390,7 @@ void prices_outdate(struct cluster *cluster);
 /* Marks the namespaces that have anything to do with GPUs. */
 void mark_concerned(struct cluster *cluster);
 
-/* --- ledger.c */
+/* --- ledger/ledger.c */
 
 /* Takes an entry out of, and puts it into, the sums of its namespace, where these are current. */
 void ledger_remove(struct cluster *cluster, uint32_t pod);
@@ -383,7 +399,8 @@ void ledger_add(struct cluster *cluster, uint32_t pod);
 void ledger_refresh(struct cluster *cluster, uint32_t namespace);
 void ledger_forget(struct cluster *cluster, struct namespace_record *namespace);
 
-/* --- quotas.c, owned.c */
+/* --- ledger/quotas.c, ledger/owned.c */
+
 uint32_t quota_find(const struct cluster *cluster, struct str namespace, struct str name);
 void quota_remove(struct cluster *cluster, uint32_t quota);
 uint32_t owned_find(const struct cluster *cluster, int which, struct str namespace,
@@ -395,7 +412,8 @@ uint32_t quota_governing(const struct cluster *cluster, uint32_t namespace);
 /* Brings up to date what a ResourceQuota's amounts stand for. */
 void owned_reprice(struct cluster *cluster, uint32_t namespace);
 
-/* --- tenants.c */
+/* --- tenants/tenants.c */
+
 uint32_t tenant_find(const struct cluster *cluster, struct str name);
 void tenant_gone(struct cluster *cluster, uint32_t tenant);
 void tenant_release(struct cluster *cluster, uint32_t tenant); /* when nothing is known of it */
@@ -404,17 +422,17 @@ void binding_remove(struct cluster *cluster, uint32_t binding);
 /* A grant is for one quota: another that governs has been granted nothing yet. */
 void grant_follow(struct cluster *cluster, uint32_t namespace);
 
-/* --- tenant_view.c */
+/* --- tenants/tenant_view.c */
 
 /* What its tenant decided for a namespace; before that, what the status of its quota says. */
 struct tenant_grant grant_of(const struct cluster *cluster, uint32_t namespace);
 
-/* --- objectives.c */
+/* --- tenants/objectives.c */
 
 /* Those of a spec that is in force; NULL for none, as before a tenant's end. */
 void objectives_set(struct cluster *cluster, uint32_t tenant, const struct tenant_spec *spec);
 
-/* --- membership.c */
+/* --- tenants/membership.c */
 
 /* Gives every namespace to its tenant, where selectors changed. */
 void membership_refresh(struct cluster *cluster);
@@ -423,7 +441,7 @@ void membership_resolve(struct cluster *cluster, uint32_t namespace);
 /* Takes all namespaces from a tenant. */
 void membership_end(struct cluster *cluster, uint32_t tenant);
 
-/* --- release.c, holders.c */
+/* --- ledger/release.c, ledger/holders.c */
 
 /* Marks a pod's namespace where the pod may come to be released, or be charged again. */
 void release_concerns(struct cluster *cluster, const struct pod_record *pod);
@@ -443,7 +461,7 @@ static inline bool pod_finished(const struct pod_record *pod)
 	return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
 }
 
-/* --- sent.c, owned.c */
+/* --- sent.c, ledger/owned.c */
 
 /* Forgets of the namespace's writes what a watch has shown by now. */
 void sent_settle(struct cluster *cluster, uint32_t namespace);

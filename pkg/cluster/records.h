@@ -15,8 +15,8 @@
 #include "cluster/placing/placement.h"
 #include "cluster/uid.h"
 #include "model/cpus.h"
-#include "model/demand.h"
 #include "model/device_series.h"
+#include "model/host.h"
 #include "quota/price.h"
 #include "quota/tenant.h"
 #include "slo/slo.h"
@@ -270,10 +270,10 @@ struct node_record {
 	bool labels_unread;
 	struct node_label *labels; /* owned, by key */
 	uint32_t n_labels;
-	uint32_t taints;                  /* in texts; TABLE_NONE: none */
-	bool host_told, cordoned;         /* host_told: given, taken are known */
-	int64_t given[DEMAND_COUNT + 1];  /* by kube-scheduler: its amounts, and pods */
-	wide_sum taken[DEMAND_COUNT + 1]; /* likewise, by all pods that count there */
+	uint32_t taints;              /* in texts; TABLE_NONE: none */
+	bool host_told, cordoned;     /* host_told: given, taken are known */
+	int64_t given[HOST_AMOUNTS];  /* by kube-scheduler: its amounts, and pods */
+	wide_sum taken[HOST_AMOUNTS]; /* likewise, by all pods that count there */
 };
 
 /* One of a node's offers. */

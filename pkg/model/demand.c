@@ -4,17 +4,6 @@
 
 #include "base/macros.h"
 
-const char *demand_noun(enum demand_amount amount)
-{
-	static const char *const nouns[] = {
-#define X(name, noun) [DEMAND_##name] = (noun),
-		DEMAND_AMOUNTS(X)
-#undef X
-	};
-
-	return nouns[amount];
-}
-
 struct demand demand_unknown(void)
 {
 	struct demand demand;

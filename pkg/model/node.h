@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "model/amount.h"
-#include "model/demand.h"
+#include "model/host.h"
 
 /*
  * How a unit of an extended resource relates to a card: name, text in status.resources[].sharing.

@@ -10,6 +10,7 @@
 #include "model/crashes.h"
 #include "model/demand.h"
 #include "model/labels.h"
+#include "model/terms.h"
 #include "model/topology.h"
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_PHASE_UNKNOWN };

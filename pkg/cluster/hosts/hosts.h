@@ -3,7 +3,7 @@
 #define GPUQOS_CLUSTER_HOSTS_H
 
 #include "cluster/placing/placement.h"
-#include "model/demand.h"
+#include "model/host.h"
 
 /*
  * What kube-scheduler itself looks at before it asks for a pod's cards: for those who must know
@@ -13,10 +13,6 @@
  * are and what they take. Pods that kube-scheduler has placed and no watch has shown do not count
  * yet.
  */
-
-/* The amounts of model/demand.h, and pods. */
-#define HOST_PODS    DEMAND_COUNT
-#define HOST_AMOUNTS (DEMAND_COUNT + 1)
 
 /* Of the pod of an ask on a node, its trial's pods gone, its own place left, holds respected. */
 struct cluster_host_room {

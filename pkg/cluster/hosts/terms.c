@@ -82,13 +82,6 @@ void host_terms_follow(struct cluster *cluster, uint32_t node, const struct host
 	record->taints = taints;
 }
 
-void hosts_clear(struct cluster *cluster)
-{
-	for (uint32_t node = table_next(&cluster->nodes, 0); node != TABLE_NONE;
-	     node = table_next(&cluster->nodes, node + 1))
-		mem_free(node_at(cluster, node)->labels);
-}
-
 /* INTERN_NONE: it has none. */
 static uint32_t label_value(const struct node_record *record, uint32_t key)
 {
