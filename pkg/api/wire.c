@@ -58,113 +58,23 @@ static const struct field pod_gate_fields[] = {
 static const struct schema pod_gate_schema =
 	SCHEMA("PodSchedulingGate", struct wire_pod_gate, pod_gate_fields);
 
-/* What kube-scheduler itself asks of nodes. */
-static const struct schema volume_sort_schema = {.name = "VolumeSourceOfASort",
-						 .size = sizeof(struct wire_volume_sort)};
-
-#define VOLUME_SORT(member, key, tag) \
-	FIELD_SUB(struct wire_volume_source, member, key, tag, FIELD_MESSAGE, &volume_sort_schema)
-
-static const struct field volume_source_fields[] = {
-	VOLUME_SORT(gce, "gcePersistentDisk", 3),
-	VOLUME_SORT(aws, "awsElasticBlockStore", 4),
-	VOLUME_SORT(iscsi, "iscsi", 8),
-	VOLUME_SORT(claim, "persistentVolumeClaim", 10),
-	VOLUME_SORT(rbd, "rbd", 11),
-	VOLUME_SORT(ephemeral, "ephemeral", 29),
-};
-static const struct schema volume_source_schema =
-	SCHEMA("VolumeSource", struct wire_volume_source, volume_source_fields);
-
-static const struct field volume_fields[] = {
-	FIELD_SUB(struct wire_volume, source, "volumeSource", 2, FIELD_INLINE,
-		  &volume_source_schema),
-};
-static const struct schema volume_schema = SCHEMA("Volume", struct wire_volume, volume_fields);
-
-static const struct field node_term_fields[] = {
-	FIELD_SUB(struct wire_node_term, labels, "matchExpressions", 1, FIELD_MESSAGES,
-		  &wire_requirement_schema),
-	FIELD_SUB(struct wire_node_term, fields, "matchFields", 2, FIELD_MESSAGES,
-		  &wire_requirement_schema),
-};
-static const struct schema node_term_schema =
-	SCHEMA("NodeSelectorTerm", struct wire_node_term, node_term_fields);
-
-static const struct field node_terms_fields[] = {
-	FIELD_SUB(struct wire_node_terms, terms, "nodeSelectorTerms", 1, FIELD_MESSAGES,
-		  &node_term_schema),
-};
-static const struct schema node_terms_schema =
-	SCHEMA("NodeSelector", struct wire_node_terms, node_terms_fields);
-
-static const struct field node_affinity_fields[] = {
-	FIELD_SUB(struct wire_node_affinity, required,
-		  "requiredDuringSchedulingIgnoredDuringExecution", 1, FIELD_MESSAGE,
-		  &node_terms_schema),
-};
-static const struct schema node_affinity_schema =
-	SCHEMA("NodeAffinity", struct wire_node_affinity, node_affinity_fields);
-
-static const struct field pod_term_fields[] = {
-	FIELD_SUB(struct wire_pod_term, selector, "labelSelector", 1, FIELD_MESSAGE,
-		  &wire_selector_schema),
-	FIELD(struct wire_pod_term, namespaces, "namespaces", 2, FIELD_STRINGS),
-	FIELD(struct wire_pod_term, topology_key, "topologyKey", 3, FIELD_STRING),
-	FIELD_SUB(struct wire_pod_term, namespace_selector, "namespaceSelector", 4, FIELD_MESSAGE,
-		  &wire_selector_schema),
-};
-static const struct schema pod_term_schema =
-	SCHEMA("PodAffinityTerm", struct wire_pod_term, pod_term_fields);
-
-static const struct field pod_affinity_fields[] = {
-	FIELD_SUB(struct wire_pod_affinity, required,
-		  "requiredDuringSchedulingIgnoredDuringExecution", 1, FIELD_MESSAGES,
-		  &pod_term_schema),
-};
-static const struct schema pod_affinity_schema =
-	SCHEMA("PodAffinity", struct wire_pod_affinity, pod_affinity_fields);
-
-static const struct field affinity_fields[] = {
-	FIELD_SUB(struct wire_affinity, node, "nodeAffinity", 1, FIELD_MESSAGE,
-		  &node_affinity_schema),
-	FIELD_SUB(struct wire_affinity, pod, "podAffinity", 2, FIELD_MESSAGE, &pod_affinity_schema),
-	FIELD_SUB(struct wire_affinity, anti, "podAntiAffinity", 3, FIELD_MESSAGE,
-		  &pod_affinity_schema),
-};
-static const struct schema affinity_schema =
-	SCHEMA("Affinity", struct wire_affinity, affinity_fields);
-
-static const struct field toleration_fields[] = {
-	FIELD(struct wire_toleration, key, "key", 1, FIELD_STRING),
-	FIELD(struct wire_toleration, op, "operator", 2, FIELD_STRING),
-	FIELD(struct wire_toleration, value, "value", 3, FIELD_STRING),
-	FIELD(struct wire_toleration, effect, "effect", 4, FIELD_STRING),
-};
-static const struct schema toleration_schema =
-	SCHEMA("Toleration", struct wire_toleration, toleration_fields);
-
-static const struct field spread_fields[] = {
-	FIELD(struct wire_spread, when_unsatisfiable, "whenUnsatisfiable", 3, FIELD_STRING),
-};
-static const struct schema spread_schema =
-	SCHEMA("TopologySpreadConstraint", struct wire_spread, spread_fields);
-
 static const struct field pod_spec_fields[] = {
-	FIELD_SUB(struct wire_pod_spec, volumes, "volumes", 1, FIELD_MESSAGES, &volume_schema),
+	FIELD_SUB(struct wire_pod_spec, volumes, "volumes", 1, FIELD_MESSAGES, &wire_volume_schema),
 	FIELD_SUB(struct wire_pod_spec, containers, "containers", 2, FIELD_MESSAGES,
 		  &container_schema),
-	FIELD(struct wire_pod_spec, grace_s, "terminationGracePeriodSeconds", 4, FIELD_INT64),
+	[WIRE_POD_GRACE] = FIELD(struct wire_pod_spec, grace_s, "terminationGracePeriodSeconds", 4,
+				 FIELD_INT64),
 	FIELD(struct wire_pod_spec, node_selector, "nodeSelector", 7, FIELD_MAP),
 	FIELD(struct wire_pod_spec, node_name, "nodeName", 10, FIELD_STRING),
-	FIELD_SUB(struct wire_pod_spec, affinity, "affinity", 18, FIELD_MESSAGE, &affinity_schema),
+	FIELD_SUB(struct wire_pod_spec, affinity, "affinity", 18, FIELD_MESSAGE,
+		  &wire_affinity_schema),
 	FIELD_SUB(struct wire_pod_spec, init_containers, "initContainers", 20, FIELD_MESSAGES,
 		  &container_schema),
 	FIELD_SUB(struct wire_pod_spec, tolerations, "tolerations", 22, FIELD_MESSAGES,
-		  &toleration_schema),
+		  &wire_toleration_schema),
 	FIELD(struct wire_pod_spec, overhead, "overhead", 32, FIELD_QUANTITIES),
 	FIELD_SUB(struct wire_pod_spec, spreads, "topologySpreadConstraints", 33, FIELD_MESSAGES,
-		  &spread_schema),
+		  &wire_spread_schema),
 	FIELD_SUB(struct wire_pod_spec, gates, "schedulingGates", 38, FIELD_MESSAGES,
 		  &pod_gate_schema),
 	FIELD_SUB(struct wire_pod_spec, claims, "resourceClaims", 39, FIELD_MESSAGES,
@@ -212,8 +122,8 @@ static const struct schema terminated_schema =
 static const struct field container_state_fields[] = {
 	FIELD_SUB(struct wire_container_state, waiting, "waiting", 1, FIELD_MESSAGE,
 		  &waiting_schema),
-	FIELD_SUB(struct wire_container_state, terminated, "terminated", 3, FIELD_MESSAGE,
-		  &terminated_schema),
+	[WIRE_STATE_TERMINATED] = FIELD_SUB(struct wire_container_state, terminated, "terminated",
+					    3, FIELD_MESSAGE, &terminated_schema),
 };
 static const struct schema container_state_schema =
 	SCHEMA("ContainerState", struct wire_container_state, container_state_fields);

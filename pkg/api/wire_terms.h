@@ -25,12 +25,18 @@ struct wire_node_term {
 	struct wire_list labels, fields; /* struct wire_requirement */
 };
 
+/* What would be better than another: that it is there. */
+struct wire_preference {
+	uint64_t present;
+};
+
 struct wire_node_affinity {
 	uint64_t present;
 	struct wire_node_terms {
 		uint64_t present;
 		struct wire_list terms; /* struct wire_node_term */
 	} required;
+	struct wire_list preferred; /* struct wire_preference */
 };
 
 #define WIRE_NODE_AFFINITY_REQUIRED 0
@@ -47,7 +53,8 @@ struct wire_pod_term {
 
 struct wire_pod_affinity {
 	uint64_t present;
-	struct wire_list required; /* struct wire_pod_term */
+	struct wire_list required;  /* struct wire_pod_term */
+	struct wire_list preferred; /* struct wire_preference */
 };
 
 struct wire_affinity {
@@ -65,5 +72,8 @@ struct wire_spread {
 	uint64_t present;
 	struct str when_unsatisfiable;
 };
+
+extern const struct schema wire_volume_schema, wire_affinity_schema, wire_toleration_schema,
+	wire_spread_schema;
 
 #endif

@@ -84,71 +84,12 @@ static int read_pod(struct str text, struct arena *arena, struct wire_pod *ret_p
 	return json_decode(&wire_pod_schema, text, arena, ret_pod, err);
 }
 
-/* --- what a pod wishes */
-
-struct wire_wish {
-	uint64_t present;
-};
-
-/* Of nodes, of pods, against pods: all three have the key. */
-struct wire_preferred {
-	uint64_t present;
-	struct wire_list terms; /* struct wire_wish */
-};
-
-struct wire_wishes {
-	uint64_t present;
-	struct wire_wishes_spec {
-		uint64_t present;
-		struct wire_wished {
-			uint64_t present;
-			struct wire_preferred node, pod, against;
-		} affinity;
-		struct wire_list spread; /* struct wire_wish */
-	} spec;
-};
-
-static const struct schema wish_schema = {.name = "wish", .size = sizeof(struct wire_wish)};
-
-static const struct field preferred_fields[] = {
-	FIELD_SUB(struct wire_preferred, terms, "preferredDuringSchedulingIgnoredDuringExecution",
-		  0, FIELD_MESSAGES, &wish_schema),
-};
-static const struct schema preferred_schema =
-	SCHEMA("affinity", struct wire_preferred, preferred_fields);
-
-static const struct field affinity_fields[] = {
-	FIELD_SUB(struct wire_wished, node, "nodeAffinity", 0, FIELD_MESSAGE, &preferred_schema),
-	FIELD_SUB(struct wire_wished, pod, "podAffinity", 0, FIELD_MESSAGE, &preferred_schema),
-	FIELD_SUB(struct wire_wished, against, "podAntiAffinity", 0, FIELD_MESSAGE,
-		  &preferred_schema),
-};
-static const struct schema affinity_schema =
-	SCHEMA("affinity", struct wire_wished, affinity_fields);
-
-static const struct field spec_fields[] = {
-	FIELD_SUB(struct wire_wishes_spec, affinity, "affinity", 0, FIELD_MESSAGE,
-		  &affinity_schema),
-	FIELD_SUB(struct wire_wishes_spec, spread, "topologySpreadConstraints", 0, FIELD_MESSAGES,
-		  &wish_schema),
-};
-static const struct schema spec_schema = SCHEMA("spec", struct wire_wishes_spec, spec_fields);
-
-static const struct field wishes_fields[] = {
-	FIELD_SUB(struct wire_wishes, spec, "spec", 0, FIELD_MESSAGE, &spec_schema),
-};
-static const struct schema wishes_schema = SCHEMA("Pod", struct wire_wishes, wishes_fields);
-
-static int read_wishes(struct str pod, struct arena *arena, bool *ret_has, struct error *err)
+static bool has_wishes(const struct wire_pod_spec *spec)
 {
-	struct wire_wishes wishes;
-	const struct wire_wished *affinity = &wishes.spec.affinity;
+	const struct wire_affinity *affinity = &spec->affinity;
 
-	if (json_decode(&wishes_schema, pod, arena, &wishes, err) < 0)
-		return -1;
-	*ret_has = affinity->node.terms.len > 0 || affinity->pod.terms.len > 0 ||
-		   affinity->against.terms.len > 0 || wishes.spec.spread.len > 0;
-	return 0;
+	return affinity->node.preferred.len > 0 || affinity->pod.preferred.len > 0 ||
+	       affinity->anti.preferred.len > 0 || spec->spreads.len > 0;
 }
 
 /* --- filter and prioritize */
@@ -209,12 +150,12 @@ int extender_read_args(struct str body, struct arena *arena, struct extender_arg
 	struct extender_args args;
 
 	if (read_keys(body, arena, keys, ARRAY_SIZE(keys), err) < 0 ||
-	    read_pod(pod_text, arena, &args.pod, err) < 0 ||
-	    read_wishes(pod_text, arena, &args.has_wishes, err) < 0)
+	    read_pod(pod_text, arena, &args.pod, err) < 0)
 		return -1;
 	if (str_empty(names_text))
 		return error_set(err, ERROR_INVALID, "NodeNames is missing%s",
 				 str_empty(nodes_text) ? "" : ": set nodeCacheCapable");
+	args.has_wishes = has_wishes(&args.pod.spec);
 	args.names = names.items;
 	args.n_names = names.len;
 	args.names_text = names_text;
