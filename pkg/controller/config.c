@@ -2,6 +2,7 @@
 /* Reads --config through a field table, then checks ranges by a table of their own. */
 #include "controller/config.h"
 
+#include "controller/config_numbers.h"
 #include "controller/config_resources.h"
 #include "controller/config_servers.h"
 
@@ -15,6 +16,9 @@
 
 #define CONFIG_VERSION "config.gpuqos.io/v1alpha1"
 #define CONFIG_KIND    "ControllerConfig"
+
+/* Places in config_fields, which are bits of `present`. */
+enum { ELECTION = 2, RECOUNT_PERIOD, USAGE_INTERVAL, PROMETHEUS = 6, ALERTMANAGER = 8 };
 
 struct wire_election {
 	uint64_t present;
@@ -88,18 +92,20 @@ static const struct schema pace_schema = SCHEMA("feedback", struct wire_pace, pa
 static const struct field config_fields[] = {
 	FIELD(struct wire_config, api_version, "apiVersion", 0, FIELD_STRING),
 	FIELD(struct wire_config, kind, "kind", 0, FIELD_STRING),
-	FIELD_SUB(struct wire_config, election, "leaderElection", 0, FIELD_MESSAGE,
-		  &election_schema),
-	FIELD(struct wire_config, recount_period, "recountPeriodSeconds", 0, FIELD_INT64),
-	FIELD(struct wire_config, usage_interval, "usageStatusIntervalSeconds", 0, FIELD_INT64),
+	[ELECTION] = FIELD_SUB(struct wire_config, election, "leaderElection", 0, FIELD_MESSAGE,
+			       &election_schema),
+	[RECOUNT_PERIOD] =
+		FIELD(struct wire_config, recount_period, "recountPeriodSeconds", 0, FIELD_INT64),
+	[USAGE_INTERVAL] = FIELD(struct wire_config, usage_interval, "usageStatusIntervalSeconds",
+				 0, FIELD_INT64),
 	FIELD_SUB(struct wire_config, scheduling, "scheduling", 0, FIELD_MESSAGE,
 		  &scheduling_schema),
-	FIELD_SUB(struct wire_config, prometheus, "prometheus", 0, FIELD_MESSAGE,
-		  &wire_prometheus_schema),
+	[PROMETHEUS] = FIELD_SUB(struct wire_config, prometheus, "prometheus", 0, FIELD_MESSAGE,
+				 &wire_prometheus_schema),
 	FIELD_SUB(struct wire_config, resources, "resources", 0, FIELD_MESSAGES,
 		  &wire_resource_schema),
-	FIELD_SUB(struct wire_config, alertmanager, "alertmanager", 0, FIELD_MESSAGE,
-		  &wire_alertmanager_schema),
+	[ALERTMANAGER] = FIELD_SUB(struct wire_config, alertmanager, "alertmanager", 0,
+				   FIELD_MESSAGE, &wire_alertmanager_schema),
 	FIELD_SUB(struct wire_config, pace, "feedback", 0, FIELD_MESSAGE, &pace_schema),
 };
 static const struct schema config_schema = SCHEMA(CONFIG_KIND, struct wire_config, config_fields);
@@ -129,37 +135,6 @@ void controller_config_clear(struct controller_config *config)
 	config->alertmanager = (struct config_alertmanager){0};
 }
 
-/* A number that was given, in its range, and what it is kept as. Absent (0 and not present) keeps
- * the default. */
-struct number {
-	const char *name;
-	const void *object; /* whose presence bits count */
-	unsigned int index; /* in its table */
-	int64_t value, min, max;
-	int64_t *to;
-	int64_t unit; /* that it is told in */
-};
-
-static int read_number(const struct number *number, struct error *err)
-{
-	if (!wire_has(number->object, number->index))
-		return 0;
-	if (number->value < number->min || number->value > number->max)
-		return error_set(err, ERROR_INVALID, "%s: %lld is not in %lld to %lld",
-				 number->name, (long long)number->value, (long long)number->min,
-				 (long long)number->max);
-	*number->to = number->value * number->unit;
-	return 0;
-}
-
-static int read_numbers(const struct number *numbers, size_t n, struct error *err)
-{
-	for (size_t i = 0; i < n; i++)
-		if (read_number(&numbers[i], err) < 0)
-			return -1;
-	return 0;
-}
-
 static int read_name(const struct wire_election *wire, struct controller_config *config,
 		     struct error *err)
 {
@@ -179,7 +154,7 @@ static int read_name(const struct wire_election *wire, struct controller_config 
 static int read_weights(const struct wire_weights *wire, struct placement_weights *weights,
 			struct error *err)
 {
-	const struct number all[] = {
+	const struct config_number all[] = {
 #define WEIGHT(index, name)                                                 \
 	{"scheduling.weights." #name, wire,           index, wire->name, 0, \
 	 PLACEMENT_WEIGHT_MOST,       &weights->name, 1}
@@ -190,12 +165,12 @@ static int read_weights(const struct wire_weights *wire, struct placement_weight
 #undef WEIGHT
 	};
 
-	return read_numbers(all, ARRAY_SIZE(all), err);
+	return config_read_numbers(all, ARRAY_SIZE(all), err);
 }
 
 static int read_pace(const struct wire_pace *wire, struct feedback_pace *pace, struct error *err)
 {
-	const struct number all[] = {
+	const struct config_number all[] = {
 #define PACE(index, name, least, most) \
 	{"feedback." #name "Seconds",  \
 	 wire,                         \
@@ -203,7 +178,7 @@ static int read_pace(const struct wire_pace *wire, struct feedback_pace *pace, s
 	 wire->name,                   \
 	 least,                        \
 	 most,                         \
-	 &pace->name,                  \
+	 &pace->name##_us,             \
 	 USEC_PER_SEC}
 		PACE(0, grace, 5, 3600),   PACE(1, alert, 1, 86400), PACE(2, step, 1, 86400),
 		PACE(3, floor, 1, 86400),  PACE(4, rest, 1, 86400),  PACE(5, idle, 30, 604800),
@@ -211,23 +186,23 @@ static int read_pace(const struct wire_pace *wire, struct feedback_pace *pace, s
 #undef PACE
 	};
 
-	return read_numbers(all, ARRAY_SIZE(all), err);
+	return config_read_numbers(all, ARRAY_SIZE(all), err);
 }
 
 static int read_wire(const struct wire_config *wire, struct controller_config *config,
 		     struct error *err)
 {
 	const struct wire_election *election = &wire->election;
-	const struct number all[] = {
+	const struct config_number all[] = {
 		{"leaderElection.leaseDurationSeconds", election, 1, election->lease_duration, 2,
 		 3600, &config->lease_duration_us, USEC_PER_SEC},
 		{"leaderElection.renewDeadlineSeconds", election, 2, election->renew_deadline, 1,
 		 3600, &config->renew_deadline_us, USEC_PER_SEC},
 		{"leaderElection.retryPeriodSeconds", election, 3, election->retry_period, 1, 600,
 		 &config->retry_period_us, USEC_PER_SEC},
-		{"recountPeriodSeconds", wire, 3, wire->recount_period, 10, 86400,
+		{"recountPeriodSeconds", wire, RECOUNT_PERIOD, wire->recount_period, 10, 86400,
 		 &config->recount_period_us, USEC_PER_SEC},
-		{"usageStatusIntervalSeconds", wire, 4, wire->usage_interval, 1, 3600,
+		{"usageStatusIntervalSeconds", wire, USAGE_INTERVAL, wire->usage_interval, 1, 3600,
 		 &config->usage_interval_us, USEC_PER_SEC},
 		{"scheduling.candidates", &wire->scheduling, 1, wire->scheduling.candidates, 0,
 		 PLACEMENT_CANDIDATES_MOST, &config->candidates, 1},
@@ -237,18 +212,18 @@ static int read_wire(const struct wire_config *wire, struct controller_config *c
 	    !str_equal(wire->kind, STR(CONFIG_KIND)))
 		return error_set(err, ERROR_INVALID, "apiVersion and kind must be %s and %s",
 				 CONFIG_VERSION, CONFIG_KIND);
-	if (wire_has(wire, 2) && read_name(election, config, err) < 0)
+	if (wire_has(wire, ELECTION) && read_name(election, config, err) < 0)
 		return -1;
-	if (read_numbers(all, ARRAY_SIZE(all), err) < 0 ||
+	if (config_read_numbers(all, ARRAY_SIZE(all), err) < 0 ||
 	    read_weights(&wire->scheduling.weights, &config->weights, err) < 0 ||
 	    read_pace(&wire->pace, &config->pace, err) < 0)
 		return -1;
-	if (wire->alertmanager.present != 0 &&
+	if (wire_has(wire, ALERTMANAGER) &&
 	    config_read_alertmanager(&wire->alertmanager, &config->memory, &config->alertmanager,
 				     err) < 0)
 		return -1;
-	if (wire_has(wire, 6) && config_read_prometheus(&wire->prometheus, &config->memory,
-							&config->prometheus, err) < 0)
+	if (wire_has(wire, PROMETHEUS) && config_read_prometheus(&wire->prometheus, &config->memory,
+								 &config->prometheus, err) < 0)
 		return -1;
 	return config_read_resources(&wire->resources, &config->memory, &config->resources, err);
 }

@@ -2,6 +2,8 @@
 /* Which Prometheus is asked about objectives, which Alertmanager is told, and as whom. */
 #include "controller/config_servers.h"
 
+#include "controller/config_numbers.h"
+
 #include "base/clock.h"
 #include "base/macros.h"
 #include "base/utf8.h"
@@ -35,43 +37,16 @@ const struct schema wire_alertmanager_schema =
 
 #define DEVICE_JOBS_MOST 16
 
-/* One of the two: what errors call it. */
+/* One of the two; name: what errors call it. */
 struct reading {
 	const char *name;
 	const struct wire_server *wire;
 	struct arena *memory;
 };
 
-static int read_seconds(const struct reading *r, const char *field, int64_t seconds, int64_t *to_us,
-			struct error *err)
+static int no_memory(const struct reading *r, struct error *err)
 {
-	int64_t most = str_equal(str_from(field), STR("intervalSeconds")) ? 300 : 60;
-
-	if (seconds < 1 || seconds > most)
-		return error_set(err, ERROR_INVALID, "%s.%s: %lld is not in 1 to %lld", r->name,
-				 field, (long long)seconds, (long long)most);
-	*to_us = seconds * USEC_PER_SEC;
-	return 0;
-}
-
-static int check(const struct reading *r, struct error *err)
-{
-	const struct wire_server *wire = r->wire;
-
-	if (!str_starts_with(wire->url, STR("http://")) &&
-	    !str_starts_with(wire->url, STR("https://")))
-		return error_set(err, ERROR_INVALID, "%s.url: must begin with http:// or https://",
-				 r->name);
-	if (str_empty(wire->username) != str_empty(wire->password_file))
-		return error_set(err, ERROR_INVALID, "%s: username and passwordFile go together",
-				 r->name);
-	if (!str_empty(wire->username) && !str_empty(wire->bearer_token_file))
-		return error_set(err, ERROR_INVALID, "%s: either bearerTokenFile or username",
-				 r->name);
-	if (str_empty(wire->cert_file) != str_empty(wire->key_file))
-		return error_set(err, ERROR_INVALID, "%s: certFile and keyFile go together",
-				 r->name);
-	return 0;
+	return error_set(err, ERROR_LIMIT, "%s: takes too much memory", r->name);
 }
 
 static int keep(const struct reading *r, struct str text, const char **to, struct error *err)
@@ -80,7 +55,7 @@ static int keep(const struct reading *r, struct str text, const char **to, struc
 	if (str_empty(text))
 		return 0;
 	*to = arena_strndup(r->memory, text.data, text.len);
-	return *to ? 0 : error_set(err, ERROR_LIMIT, "%s: no memory", r->name);
+	return *to ? 0 : no_memory(r, err);
 }
 
 static int read_access(const struct reading *r, struct prom_access *access, struct error *err)
@@ -99,12 +74,10 @@ static int read_access(const struct reading *r, struct prom_access *access, stru
 		{wire->key_file, &access->key_file},
 	};
 
-	if (check(r, err) < 0)
-		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (keep(r, texts[i].text, texts[i].to, err) < 0)
 			return -1;
-	return 0;
+	return prom_access_check(access, err) < 0 ? error_wrap(err, "%s", r->name) : 0;
 }
 
 static int read_exporters(const struct wire_list *names, uint32_t *ret_exporters, struct error *err)
@@ -129,29 +102,28 @@ static int read_exporters(const struct wire_list *names, uint32_t *ret_exporters
 	return 0;
 }
 
-static int read_jobs(const struct wire_list *names, struct arena *memory,
+static int read_jobs(const struct reading *r, const struct wire_list *names,
 		     struct config_prometheus *config, struct error *err)
 {
-	struct str *jobs = NULL;
+	struct str *jobs;
 
 	if (names->len > DEVICE_JOBS_MOST)
 		return error_set(err, ERROR_LIMIT, "prometheus.deviceSeriesJobs: more than %d",
 				 DEVICE_JOBS_MOST);
-	if (names->len > 0)
-		jobs = arena_alloc(memory, names->len * sizeof(*jobs));
-	for (size_t i = 0; i < names->len && jobs; i++) {
+	jobs = arena_alloc(r->memory, names->len * sizeof(*jobs));
+	if (!jobs)
+		return no_memory(r, err);
+	for (size_t i = 0; i < names->len; i++) {
 		struct str name = ((const struct str *)names->items)[i];
-		const char *text = arena_strndup(memory, name.data, name.len);
+		const char *text = NULL;
 
 		if (str_empty(name))
 			return error_set(err, ERROR_INVALID,
 					 "prometheus.deviceSeriesJobs: an empty name");
-		if (!text)
-			return error_set(err, ERROR_LIMIT, "prometheus: no memory");
+		if (keep(r, name, &text, err) < 0)
+			return -1;
 		jobs[i] = (struct str){text, name.len};
 	}
-	if (names->len > 0 && !jobs)
-		return error_set(err, ERROR_LIMIT, "prometheus: no memory");
 	config->jobs = jobs;
 	config->n_jobs = names->len;
 	return 0;
@@ -161,29 +133,30 @@ int config_read_prometheus(const struct wire_server *wire, struct arena *memory,
 			   struct config_prometheus *config, struct error *err)
 {
 	const struct reading r = {"prometheus", wire, memory};
+	const struct config_number numbers[] = {
+		{"prometheus.timeoutSeconds", wire, TIMEOUT_INDEX, wire->timeout, 1, 60,
+		 &config->timeout_us, USEC_PER_SEC},
+		{"prometheus.intervalSeconds", wire, INTERVAL_INDEX, wire->interval, 1, 300,
+		 &config->interval_us, USEC_PER_SEC},
+	};
 
-	if (read_access(&r, &config->access, err) < 0)
-		return -1;
-	if (wire_has(wire, TIMEOUT_INDEX) &&
-	    read_seconds(&r, "timeoutSeconds", wire->timeout, &config->timeout_us, err) < 0)
-		return -1;
-	if (wire_has(wire, INTERVAL_INDEX) &&
-	    read_seconds(&r, "intervalSeconds", wire->interval, &config->interval_us, err) < 0)
+	if (read_access(&r, &config->access, err) < 0 ||
+	    config_read_numbers(numbers, ARRAY_SIZE(numbers), err) < 0)
 		return -1;
 	if (read_exporters(&wire->device_series, &config->exporters, err) < 0)
 		return -1;
-	return read_jobs(&wire->device_jobs, memory, config, err);
+	return read_jobs(&r, &wire->device_jobs, config, err);
 }
 
 int config_read_alertmanager(const struct wire_server *wire, struct arena *memory,
 			     struct config_alertmanager *config, struct error *err)
 {
 	const struct reading r = {"alertmanager", wire, memory};
+	const struct config_number timeout = {
+		"alertmanager.timeoutSeconds", wire,        TIMEOUT_INDEX, wire->timeout, 1, 60,
+		&config->timeout_us,           USEC_PER_SEC};
 
 	if (read_access(&r, &config->access, err) < 0)
 		return -1;
-	if (wire_has(wire, TIMEOUT_INDEX) &&
-	    read_seconds(&r, "timeoutSeconds", wire->timeout, &config->timeout_us, err) < 0)
-		return -1;
-	return 0;
+	return config_read_numbers(&timeout, 1, err);
 }

@@ -35,7 +35,7 @@ static void lower(struct climb *c)
 	c->at.percent = MAX(percent, c->spec->floor);
 	c->at.signals = c->verdict->bad;
 	c->at.until_us =
-		c->now_us + (c->at.percent > c->spec->floor ? c->pace->step : c->pace->floor);
+		c->now_us + (c->at.percent > c->spec->floor ? c->pace->step_us : c->pace->floor_us);
 }
 
 static int64_t rest_us(const struct climb *c)
@@ -44,7 +44,7 @@ static int64_t rest_us(const struct climb *c)
 
 	for (int64_t i = 1; i < c->at.futile && times < FEEDBACK_REST_TIMES; i++)
 		times *= 2;
-	return times * c->pace->rest;
+	return times * c->pace->rest_us;
 }
 
 static void reach_top(struct climb *c)
@@ -59,7 +59,7 @@ static void reach_top(struct climb *c)
 
 static void release(struct climb *c)
 {
-	move_to(c, THROTTLE_RELEASE, c->pace->recover);
+	move_to(c, THROTTLE_RELEASE, c->pace->recover_us);
 	if (c->at.percent >= THROTTLE_WHOLE)
 		reach_top(c);
 }
@@ -99,7 +99,7 @@ static bool is_over(const struct climb *c)
 static void alert(struct climb *c)
 {
 	c->at.signals = c->verdict->bad;
-	move_to(c, THROTTLE_ALERT, c->pace->alert);
+	move_to(c, THROTTLE_ALERT, c->pace->alert_us);
 }
 
 /* False: it is on its way up, or its time here is not over. */
@@ -142,7 +142,7 @@ static void at_no_new_grants(struct climb *c)
 	else if (c->at.percent > c->spec->floor)
 		lower(c);
 	else if (c->spec->evict_offender && c->verdict->has_offender)
-		move_to(c, THROTTLE_EVICT_OFFENDER, c->pace->floor);
+		move_to(c, THROTTLE_EVICT_OFFENDER, c->pace->floor_us);
 	else
 		give_up(c);
 }
@@ -161,7 +161,7 @@ static void at_evict_offender(struct climb *c)
 static bool may_fall_again(const struct climb *c)
 {
 	return c->at.futile == 0 && c->spec->mode == FEEDBACK_THROTTLE &&
-	       c->at.until_us > c->at.since_us + c->pace->recover;
+	       c->at.until_us > c->at.since_us + c->pace->recover_us;
 }
 
 /* After a try without effect it goes up whatever is seen. */
@@ -175,10 +175,10 @@ static void at_release(struct climb *c)
 	}
 	if (!is_due(c))
 		return;
-	times = (c->now_us - c->at.until_us) / c->pace->recover + 1;
+	times = (c->now_us - c->at.until_us) / c->pace->recover_us + 1;
 	c->at.percent =
 		MIN(c->at.percent + MIN(times, THROTTLE_WHOLE) * c->spec->recover, THROTTLE_WHOLE);
-	c->at.until_us += times * c->pace->recover;
+	c->at.until_us += times * c->pace->recover_us;
 	if (c->at.percent >= THROTTLE_WHOLE)
 		reach_top(c);
 }
@@ -219,7 +219,8 @@ static void override(struct climb *c)
 static void bound(struct climb *c)
 {
 	const struct feedback_pace *pace = c->pace;
-	int64_t most_us = MAX(MAX(pace->alert, pace->step), MAX(pace->floor, pace->recover));
+	int64_t most_us =
+		MAX(MAX(pace->alert_us, pace->step_us), MAX(pace->floor_us, pace->recover_us));
 
 	if (c->at.step == THROTTLE_REST)
 		most_us = rest_us(c);

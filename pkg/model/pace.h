@@ -4,13 +4,13 @@
 
 #include <stdint.h>
 
-/* How fast all of it goes, for all tenants: `feedback` in --config. In µs. */
+/* How fast abnormal use is answered, for all tenants: `feedback` in --config. */
 struct feedback_pace {
-	int64_t grace; /* a signal is bad where it was for so long; good again after half of it */
-	int64_t alert, step, floor, rest; /* see feedback/ladder.h */
-	int64_t idle;                     /* a pod whose cards do nothing for so long is idle */
-	int64_t recover;                  /* the minute of recoverPerMinute: points are given back
-					     each so long */
+	int64_t grace_us; /* a signal is bad where it was for so long; good again after half of it
+			   */
+	int64_t alert_us, step_us, floor_us, rest_us; /* see feedback/ladder.h */
+	int64_t idle_us;    /* a pod whose cards do nothing for so long is idle */
+	int64_t recover_us; /* the minute of recoverPerMinute: points are given back each so long */
 };
 
 #define FEEDBACK_GRACE_US   (60LL * 1000 * 1000)

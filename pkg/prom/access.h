@@ -2,6 +2,8 @@
 #ifndef GPUQOS_PROM_ACCESS_H
 #define GPUQOS_PROM_ACCESS_H
 
+#include "base/error.h"
+
 /*
  * Where a server of Prometheus's family is, and as whom it is asked. Paths of files; NULL is none.
  * Tokens and passwords are read anew for each request, so that they may be rotated; certificates
@@ -14,5 +16,8 @@ struct prom_access {
 	const char *ca_file;                  /* PEM; NULL: the system's */
 	const char *cert_file, *key_file;     /* PEM, a client certificate; both or none */
 };
+
+/* INVALID, by the names of --config, for what is no URL or does not go together. */
+int prom_access_check(const struct prom_access *access, struct error *err);
 
 #endif

@@ -118,21 +118,6 @@ int prom_server_post(struct prom_server *server, const struct prom_post *post,
 
 /* --- life */
 
-static int check(const struct prom_access *access, struct error *err)
-{
-	struct str url = str_from(access->url);
-
-	if (!str_starts_with(url, STR("http://")) && !str_starts_with(url, STR("https://")))
-		return error_set(err, ERROR_INVALID, "%s: no http or https URL", access->url);
-	if (access->bearer_token_file && access->username)
-		return error_set(err, ERROR_INVALID, "a bearer token and basic authentication");
-	if (!access->username != !access->password_file)
-		return error_set(err, ERROR_INVALID, "a user name and a password go together");
-	if (!access->cert_file != !access->key_file)
-		return error_set(err, ERROR_INVALID, "a certificate and a key go together");
-	return 0;
-}
-
 static int read_pem(const char *path, struct buf *pem, struct error *err)
 {
 	return path ? read_file(path, false, pem, err) : 0;
@@ -192,7 +177,7 @@ int prom_server_init(struct prom_server *server, struct loop *loop, const struct
 	const struct prom_access *access = place->access;
 
 	*server = (struct prom_server){0};
-	if (check(access, err) < 0 || new_pool(server, loop, place, err) < 0)
+	if (prom_access_check(access, err) < 0 || new_pool(server, loop, place, err) < 0)
 		return -1;
 	server->url = join(access->url, place->path);
 	server->token_file = copy(access->bearer_token_file);

@@ -257,7 +257,7 @@ static void turn(struct world *w, struct tenant *t, const struct tenant *other)
 	struct feedback_facts facts = {&pod,           1,
 				       AMOUNT_UNKNOWN, AMOUNT_UNKNOWN,
 				       AMOUNT_UNKNOWN, t->throttle.percent < THROTTLE_WHOLE,
-				       pace.grace};
+				       pace.grace_us};
 	const struct isolation_spec isolation = {1000000, AMOUNT_NONE, 10};
 	struct throttle before = t->throttle;
 	struct feedback_verdict verdict;

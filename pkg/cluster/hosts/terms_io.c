@@ -1,57 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One writer and one reader for each sort of list: its length, then its elements. */
+/* A writer and a reader for each sort of list: its length, then its elements. */
 #include "cluster/hosts/terms_io.h"
 
 #include "cluster/pack/pack_io.h"
-
-/* --- texts and labels */
-
-static void put_texts(struct buf *buf, const struct str *texts, size_t n)
-{
-	pack_put_int(buf, (int64_t)n);
-	for (size_t i = 0; i < n; i++)
-		pack_put_str(buf, texts[i]);
-}
-
-static const struct str *get_texts(struct pack_reader *reader, size_t *ret_n)
-{
-	size_t n = (size_t)pack_get_int(reader);
-	struct str *texts = pack_get_memory(reader, n, sizeof(*texts));
-
-	for (size_t i = 0; i < n; i++) {
-		struct str text = pack_get_str(reader);
-
-		if (texts)
-			texts[i] = text;
-	}
-	*ret_n = n;
-	return texts;
-}
-
-static void put_labels(struct buf *buf, const struct label *labels, size_t n)
-{
-	pack_put_int(buf, (int64_t)n);
-	for (size_t i = 0; i < n; i++) {
-		pack_put_str(buf, labels[i].key);
-		pack_put_str(buf, labels[i].value);
-	}
-}
-
-static const struct label *get_labels(struct pack_reader *reader, size_t *ret_n)
-{
-	size_t n = (size_t)pack_get_int(reader);
-	struct label *labels = pack_get_memory(reader, n, sizeof(*labels));
-
-	for (size_t i = 0; i < n; i++) {
-		struct label label = {.key = pack_get_str(reader)};
-
-		label.value = pack_get_str(reader);
-		if (labels)
-			labels[i] = label;
-	}
-	*ret_n = n;
-	return labels;
-}
 
 /* --- node affinity */
 
@@ -61,7 +12,7 @@ static void put_requirements(struct buf *buf, const struct node_requirement *lis
 	for (size_t i = 0; i < n; i++) {
 		pack_put_str(buf, list[i].key);
 		pack_put_int(buf, (int64_t)list[i].op);
-		put_texts(buf, list[i].values, list[i].n_values);
+		pack_put_strs(buf, list[i].values, list[i].n_values);
 	}
 }
 
@@ -74,7 +25,7 @@ static const struct node_requirement *get_requirements(struct pack_reader *reade
 		struct node_requirement one = {.key = pack_get_str(reader)};
 
 		one.op = (enum node_operator)pack_get_int(reader);
-		one.values = get_texts(reader, &one.n_values);
+		one.values = pack_get_strs(reader, &one.n_values);
 		if (list)
 			list[i] = one;
 	}
@@ -176,12 +127,12 @@ void terms_put(struct buf *buf, const struct kept_terms *kept)
 
 	pack_put_int(buf, terms->beyond);
 	pack_put_int(buf, terms->chooses);
-	put_labels(buf, terms->selector, terms->n_selector);
+	pack_put_labels(buf, terms->selector, terms->n_selector);
 	put_node_terms(buf, terms->terms, terms->n_terms);
 	put_tolerations(buf, terms->tolerations, terms->n_tolerations);
 	pack_put_int(buf, kept->labels != NULL);
 	if (kept->labels)
-		put_labels(buf, kept->labels, kept->n_labels);
+		pack_put_labels(buf, kept->labels, kept->n_labels);
 }
 
 bool terms_get(struct str bytes, struct arena *arena, struct kept_terms *ret_kept)
@@ -193,11 +144,11 @@ bool terms_get(struct str bytes, struct arena *arena, struct kept_terms *ret_kep
 	if (!str_empty(bytes)) {
 		terms->beyond = (unsigned int)pack_get_int(&reader);
 		terms->chooses = pack_get_int(&reader) != 0;
-		terms->selector = get_labels(&reader, &terms->n_selector);
+		terms->selector = pack_get_labels(&reader, &terms->n_selector);
 		terms->terms = get_node_terms(&reader, &terms->n_terms);
 		terms->tolerations = get_tolerations(&reader, &terms->n_tolerations);
 		if (pack_get_int(&reader) != 0)
-			kept.labels = get_labels(&reader, &kept.n_labels);
+			kept.labels = pack_get_labels(&reader, &kept.n_labels);
 	}
 	if (!reader.full)
 		*ret_kept = kept;
@@ -205,34 +156,6 @@ bool terms_get(struct str bytes, struct arena *arena, struct kept_terms *ret_kep
 }
 
 /* --- pods that keep others away */
-
-static void put_selector(struct buf *buf, const struct label_selector *selector)
-{
-	pack_put_int(buf, (int64_t)selector->n_requirements);
-	for (size_t i = 0; i < selector->n_requirements; i++) {
-		const struct label_requirement *one = &selector->requirements[i];
-
-		pack_put_str(buf, one->key);
-		pack_put_int(buf, (int64_t)one->op);
-		put_texts(buf, one->values, one->n_values);
-	}
-}
-
-static void get_selector(struct pack_reader *reader, struct label_selector *selector)
-{
-	size_t n = (size_t)pack_get_int(reader);
-	struct label_requirement *list = pack_get_memory(reader, n, sizeof(*list));
-
-	for (size_t i = 0; i < n; i++) {
-		struct label_requirement one = {.key = pack_get_str(reader)};
-
-		one.op = (enum label_operator)pack_get_int(reader);
-		one.values = get_texts(reader, &one.n_values);
-		if (list)
-			list[i] = one;
-	}
-	*selector = (struct label_selector){list, n};
-}
 
 void repels_put(struct buf *buf, const struct kept_repels *kept)
 {
@@ -244,8 +167,8 @@ void repels_put(struct buf *buf, const struct kept_repels *kept)
 		pack_put_str(buf, repel->topology_key);
 		pack_put_int(buf, repel->everywhere);
 		pack_put_int(buf, repel->anybody);
-		put_texts(buf, repel->namespaces, repel->n_namespaces);
-		put_selector(buf, &repel->selector);
+		pack_put_strs(buf, repel->namespaces, repel->n_namespaces);
+		pack_put_selector(buf, &repel->selector);
 	}
 }
 
@@ -263,8 +186,8 @@ bool repels_get(struct str bytes, struct arena *arena, struct kept_repels *ret_k
 		repel->topology_key = pack_get_str(&reader);
 		repel->everywhere = pack_get_int(&reader) != 0;
 		repel->anybody = pack_get_int(&reader) != 0;
-		repel->namespaces = get_texts(&reader, &repel->n_namespaces);
-		get_selector(&reader, &repel->selector);
+		repel->namespaces = pack_get_strs(&reader, &repel->n_namespaces);
+		pack_get_selector(&reader, &repel->selector);
 	}
 	kept.repels = repels;
 	if (!reader.full)

@@ -137,3 +137,80 @@ void pack_get_condition(struct pack_reader *reader, struct condition *condition)
 	message = pack_get_str(reader);
 	memcpy(condition->message, message.data, message.len + 1);
 }
+
+/* --- lists of what is text */
+
+void pack_put_strs(struct buf *buf, const struct str *strs, size_t n)
+{
+	pack_put_int(buf, (int64_t)n);
+	for (size_t i = 0; i < n; i++)
+		pack_put_str(buf, strs[i]);
+}
+
+const struct str *pack_get_strs(struct pack_reader *reader, size_t *ret_n)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct str *strs = pack_get_memory(reader, n, sizeof(*strs));
+
+	for (size_t i = 0; i < n; i++) {
+		struct str s = pack_get_str(reader);
+
+		if (strs)
+			strs[i] = s;
+	}
+	*ret_n = n;
+	return strs;
+}
+
+void pack_put_labels(struct buf *buf, const struct label *labels, size_t n)
+{
+	pack_put_int(buf, (int64_t)n);
+	for (size_t i = 0; i < n; i++) {
+		pack_put_str(buf, labels[i].key);
+		pack_put_str(buf, labels[i].value);
+	}
+}
+
+const struct label *pack_get_labels(struct pack_reader *reader, size_t *ret_n)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct label *labels = pack_get_memory(reader, n, sizeof(*labels));
+
+	for (size_t i = 0; i < n; i++) {
+		struct label label = {.key = pack_get_str(reader)};
+
+		label.value = pack_get_str(reader);
+		if (labels)
+			labels[i] = label;
+	}
+	*ret_n = n;
+	return labels;
+}
+
+void pack_put_selector(struct buf *buf, const struct label_selector *selector)
+{
+	pack_put_int(buf, (int64_t)selector->n_requirements);
+	for (size_t i = 0; i < selector->n_requirements; i++) {
+		const struct label_requirement *one = &selector->requirements[i];
+
+		pack_put_str(buf, one->key);
+		pack_put_int(buf, (int64_t)one->op);
+		pack_put_strs(buf, one->values, one->n_values);
+	}
+}
+
+void pack_get_selector(struct pack_reader *reader, struct label_selector *selector)
+{
+	size_t n = (size_t)pack_get_int(reader);
+	struct label_requirement *list = pack_get_memory(reader, n, sizeof(*list));
+
+	for (size_t i = 0; i < n; i++) {
+		struct label_requirement one = {.key = pack_get_str(reader)};
+
+		one.op = (enum label_operator)pack_get_int(reader);
+		one.values = pack_get_strs(reader, &one.n_values);
+		if (list)
+			list[i] = one;
+	}
+	*selector = (struct label_selector){list, n};
+}

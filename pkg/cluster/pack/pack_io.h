@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "model/labels.h"
 #include "model/quota.h"
 
 /*
@@ -12,6 +13,9 @@
  */
 void pack_put_int(struct buf *buf, int64_t value);
 void pack_put_str(struct buf *buf, struct str s);
+void pack_put_strs(struct buf *buf, const struct str *strs, size_t n);
+void pack_put_labels(struct buf *buf, const struct label *labels, size_t n);
+void pack_put_selector(struct buf *buf, const struct label_selector *selector);
 /* Sorted by name. */
 void pack_put_amounts(struct buf *buf, const struct resource_amount *amounts, size_t n);
 void pack_put_condition(struct buf *buf, const struct condition *condition);
@@ -39,6 +43,9 @@ struct pack_object pack_get_object(struct pack_reader *reader);
 /* NULL, and the reader marked, when the arena is full; the values are then to be read all the same.
  */
 void *pack_get_memory(struct pack_reader *reader, size_t n, size_t size);
+const struct str *pack_get_strs(struct pack_reader *reader, size_t *ret_n);
+const struct label *pack_get_labels(struct pack_reader *reader, size_t *ret_n);
+void pack_get_selector(struct pack_reader *reader, struct label_selector *selector);
 const struct resource_amount *pack_get_amounts(struct pack_reader *reader, size_t *ret_len);
 void pack_get_condition(struct pack_reader *reader, struct condition *condition);
 

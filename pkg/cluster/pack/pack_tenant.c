@@ -4,81 +4,25 @@
 
 #include "cluster/pack/pack_io.h"
 
-static void put_strs(struct buf *buf, const struct str *strs, size_t n)
-{
-	pack_put_int(buf, (int64_t)n);
-	for (size_t i = 0; i < n; i++)
-		pack_put_str(buf, strs[i]);
-}
-
-static const struct str *get_strs(struct pack_reader *reader, size_t *ret_len)
-{
-	size_t n = (size_t)pack_get_int(reader);
-	struct str *strs = pack_get_memory(reader, n, sizeof(*strs));
-
-	for (size_t i = 0; i < n; i++) {
-		struct str s = pack_get_str(reader);
-
-		if (strs)
-			strs[i] = s;
-	}
-	*ret_len = n;
-	return strs;
-}
-
 /* --- labels */
 
 void pack_labels(const struct label *labels, size_t n, struct buf *ret_bytes)
 {
-	pack_put_int(ret_bytes, (int64_t)n);
-	for (size_t i = 0; i < n; i++) {
-		pack_put_str(ret_bytes, labels[i].key);
-		pack_put_str(ret_bytes, labels[i].value);
-	}
+	pack_put_labels(ret_bytes, labels, n);
 }
 
 bool unpack_labels(struct str bytes, struct arena *arena, const struct label **ret_labels,
 		   size_t *ret_len)
 {
 	struct pack_reader reader = {bytes, arena, false};
-	size_t n = (size_t)pack_get_int(&reader);
-	struct label *labels = pack_get_memory(&reader, n, sizeof(*labels));
 
-	for (size_t i = 0; labels && i < n; i++) {
-		labels[i].key = pack_get_str(&reader);
-		labels[i].value = pack_get_str(&reader);
-	}
-	*ret_labels = labels;
-	*ret_len = n;
+	*ret_labels = pack_get_labels(&reader, ret_len);
 	return !reader.full;
-}
-
-static void get_selector(struct pack_reader *reader, struct label_selector *selector)
-{
-	size_t n = (size_t)pack_get_int(reader);
-	struct label_requirement *requirements = pack_get_memory(reader, n, sizeof(*requirements));
-
-	for (size_t i = 0; i < n; i++) {
-		struct label_requirement requirement = {.key = pack_get_str(reader)};
-
-		requirement.op = (enum label_operator)pack_get_int(reader);
-		requirement.values = get_strs(reader, &requirement.n_values);
-		if (requirements)
-			requirements[i] = requirement;
-	}
-	*selector = (struct label_selector){requirements, n};
 }
 
 void pack_label_selector(const struct label_selector *selector, struct buf *ret_bytes)
 {
-	pack_put_int(ret_bytes, (int64_t)selector->n_requirements);
-	for (size_t i = 0; i < selector->n_requirements; i++) {
-		const struct label_requirement *requirement = &selector->requirements[i];
-
-		pack_put_str(ret_bytes, requirement->key);
-		pack_put_int(ret_bytes, (int64_t)requirement->op);
-		put_strs(ret_bytes, requirement->values, requirement->n_values);
-	}
+	pack_put_selector(ret_bytes, selector);
 }
 
 bool unpack_label_selector(struct str bytes, struct arena *arena,
@@ -86,7 +30,7 @@ bool unpack_label_selector(struct str bytes, struct arena *arena,
 {
 	struct pack_reader reader = {bytes, arena, false};
 
-	get_selector(&reader, ret_selector);
+	pack_get_selector(&reader, ret_selector);
 	return !reader.full;
 }
 
@@ -175,7 +119,7 @@ static void put_status(struct buf *buf, const struct tenant_status *status)
 	pack_put_int(buf, status->granted_gpus);
 	pack_put_int(buf, status->used_gpus);
 	pack_put_int(buf, status->n_namespaces);
-	put_strs(buf, status->namespaces, status->n_namespaces_listed);
+	pack_put_strs(buf, status->namespaces, status->n_namespaces_listed);
 	put_objective_statuses(buf, status);
 	for (int i = 0; i < TENANT_CONDITION_COUNT; i++)
 		pack_put_condition(buf, &status->conditions[i]);
@@ -192,7 +136,7 @@ static void get_status(struct pack_reader *reader, struct tenant_status *status)
 	status->granted_gpus = pack_get_int(reader);
 	status->used_gpus = pack_get_int(reader);
 	status->n_namespaces = pack_get_int(reader);
-	status->namespaces = get_strs(reader, &status->n_namespaces_listed);
+	status->namespaces = pack_get_strs(reader, &status->n_namespaces_listed);
 	get_objective_statuses(reader, status);
 	for (int i = 0; i < TENANT_CONDITION_COUNT; i++)
 		pack_get_condition(reader, &status->conditions[i]);
@@ -281,7 +225,7 @@ static void put_spec(struct buf *buf, const struct tenant_spec *spec)
 	pack_put_int(buf, spec->ceiling_gpus);
 	pack_put_int(buf, (int64_t)spec->qos);
 	pack_put_int(buf, spec->qos_denies);
-	put_strs(buf, spec->priority_classes, spec->n_priority_classes);
+	pack_put_strs(buf, spec->priority_classes, spec->n_priority_classes);
 	pack_put_int(buf, (int64_t)spec->topology.policy);
 	pack_put_int(buf, (int64_t)spec->topology.scope);
 	pack_put_int(buf, (int64_t)spec->topology.on_mismatch);
@@ -298,7 +242,7 @@ static void get_spec(struct pack_reader *reader, struct tenant_spec *spec)
 	spec->ceiling_gpus = pack_get_int(reader);
 	spec->qos = (enum pod_qos)pack_get_int(reader);
 	spec->qos_denies = pack_get_int(reader) != 0;
-	spec->priority_classes = get_strs(reader, &spec->n_priority_classes);
+	spec->priority_classes = pack_get_strs(reader, &spec->n_priority_classes);
 	spec->topology.policy = (enum topology_policy)pack_get_int(reader);
 	spec->topology.scope = (enum layout_scope)pack_get_int(reader);
 	spec->topology.on_mismatch = (enum topology_mismatch)pack_get_int(reader);
@@ -480,8 +424,8 @@ bool unpack_binding(struct str bytes, struct arena *arena, struct binding_facts 
 	ret_facts->spec.policy = pack_get_str(&reader);
 	ret_facts->spec.param = pack_get_str(&reader);
 	ret_facts->spec.denies = pack_get_int(&reader) != 0;
-	get_selector(&reader, &ret_facts->spec.namespaces);
-	get_selector(&reader, &ret_facts->spec.objects);
+	pack_get_selector(&reader, &ret_facts->spec.namespaces);
+	pack_get_selector(&reader, &ret_facts->spec.objects);
 	ret_facts->other = pack_get_int(&reader) != 0;
 	return !reader.full;
 }

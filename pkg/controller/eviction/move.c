@@ -76,7 +76,6 @@ static struct str describe_proof(struct eviction_turn *turn, uint32_t pod,
 	struct cluster_held held = cluster_held(cluster, pod);
 	struct cluster_pod_name name = cluster_pod_name(cluster, pod);
 	struct buf text;
-	struct str kept;
 
 	buf_init(&text, LIMIT_RECEIPT_TEXT);
 	buf_printf(&text,
@@ -87,9 +86,7 @@ static struct str describe_proof(struct eviction_turn *turn, uint32_t pod,
 		   layout_scope_text(held.topology.scope),
 		   STR_ARGS(cluster_node_name(cluster, found->node)), topo_set_count(found->cards),
 		   (long long)found->score, PLACE_TERM_MOST, found->nodes);
-	kept = eviction_text_kept(turn, buf_str(&text));
-	buf_clear(&text);
-	return kept;
+	return eviction_text_take(turn, &text);
 }
 
 static void move(struct eviction_turn *turn, uint32_t pod, const struct receipt_pod *self,

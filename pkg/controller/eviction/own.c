@@ -15,14 +15,6 @@
 
 /* --- the receipt */
 
-static struct str keep(struct eviction_turn *turn, struct buf *text)
-{
-	struct str kept = eviction_text_kept(turn, buf_str(text));
-
-	buf_clear(text);
-	return kept;
-}
-
 static void say_use(const struct eviction_turn *turn, uint32_t pod, struct buf *text)
 {
 	const struct cluster *cluster = turn->reconciler->cluster;
@@ -61,7 +53,7 @@ static struct str prove_offender(struct eviction_turn *turn, const struct own_fo
 		buf_add_cstr(&text, "whose containers crash over and over.");
 	else
 		buf_printf(&text, "whose objective %.*s is bad.", STR_ARGS(found->objective));
-	return keep(turn, &text);
+	return eviction_text_take(turn, &text);
 }
 
 static struct str prove_idle(struct eviction_turn *turn, const struct own_found *found)
@@ -75,13 +67,14 @@ static struct str prove_idle(struct eviction_turn *turn, const struct own_found 
 	cluster_victim(cluster, found->pod, turn->now_us, turn->now_real_us, &victim);
 	buf_init(&text, LIMIT_RECEIPT_TEXT);
 	buf_printf(&text,
-		   "On node %.*s the processes of %.*s/%.*s have done nothing on its %u cards for "
+		   "On node %.*s the processes of %.*s/%.*s have done nothing on its %u card%s for "
 		   "%lld seconds, of %lld%s.",
 		   STR_ARGS(name.node), STR_ARGS(name.namespace), STR_ARGS(name.name), usage.cards,
+		   usage.cards == 1 ? "" : "s",
 		   (long long)((turn->now_us - usage.idle_since_us) / USEC_PER_SEC),
-		   (long long)(turn->reconciler->config->pace.idle / USEC_PER_SEC),
+		   (long long)(turn->reconciler->config->pace.idle_us / USEC_PER_SEC),
 		   victim.borrowing ? ", and its namespace holds borrowed memory" : "");
-	return keep(turn, &text);
+	return eviction_text_take(turn, &text);
 }
 
 static void issue(struct eviction_turn *turn, enum receipt_cause cause,
@@ -172,10 +165,11 @@ static struct str offend(struct eviction_turn *turn, const struct plan_ask *ask)
 
 	own_offender(&(struct own_view){turn->reconciler->cluster, ask, turn->tenant}, blame.pod,
 		     blame.signals, &found);
+	if (found.verdict == OWN_GO && eviction_name_pod(turn, blame.pod, &self) &&
+	    !limits_allow(turn, &self, found.n))
+		found.verdict = OWN_LIMITED;
 	if (found.verdict != OWN_GO)
 		return str_from(own_text(&found));
-	if (!eviction_name_pod(turn, blame.pod, &self) || !limits_allow(turn, &self, found.n))
-		return STR("the limits on evictions leave none");
 	issue(turn, RECEIPT_OFFENDER, &self, &found, prove_offender(turn, &found, blame.signals));
 	return STR_NONE;
 }
@@ -203,7 +197,7 @@ void eviction_reclaim(struct eviction_turn *turn)
 	if (!turn->facts.spec.feedback.reclaim_idle || !make_ask(turn, &ask))
 		return;
 	own_idle(&(struct own_view){turn->reconciler->cluster, &ask, turn->tenant},
-		 turn->reconciler->config->pace.idle, &found);
+		 turn->reconciler->config->pace.idle_us, &found);
 	if (found.verdict == OWN_NOBODY)
 		return;
 	eviction_look_again(turn, turn->now_real_us + EVICTION_RELOOK_US);
@@ -225,7 +219,7 @@ bool eviction_own_may_go(struct eviction_turn *turn, const struct receipt *recei
 	if (turn->facts.terminating || turn->facts.invalid || !make_ask(turn, &ask) ||
 	    turn->facts.spec.protection.mode == PROTECTION_DRY_RUN)
 		return false;
-	/* of the receipt itself is not counted against it */
+	/* What its own receipt took of its workload does not count against it. */
 	ask.n_left_alone = 0;
 	cluster_victim(cluster, pod, turn->now_us, turn->now_real_us, &victim);
 	if (victim.tenant != turn->tenant || plan_exempt(&ask, pod, &victim) != PLAN_NONE)
@@ -234,7 +228,7 @@ bool eviction_own_may_go(struct eviction_turn *turn, const struct receipt *recei
 		       ? is_its_step(turn) /* use may be normal by now, or a human decided */
 		       : spec->reclaim_idle &&
 				 own_is_idle(&(struct own_view){cluster, &ask, turn->tenant}, pod,
-					     turn->reconciler->config->pace.idle);
+					     turn->reconciler->config->pace.idle_us);
 }
 
 static void end_gone(struct eviction_turn *turn, struct receipt *receipt)

@@ -81,13 +81,10 @@ bool eviction_spare(struct eviction_turn *turn, const struct eviction_choice *ch
 static struct str describe_limits(struct eviction_turn *turn)
 {
 	struct buf text;
-	struct str kept;
 
 	buf_init(&text, LIMIT_RECEIPT_TEXT);
 	limits_describe(&turn->limits, &turn->facts.spec.protection, &text);
-	kept = eviction_text_kept(turn, buf_str(&text));
-	buf_clear(&text);
-	return kept;
+	return eviction_text_take(turn, &text);
 }
 
 static struct str make_id(struct eviction_turn *turn, const struct receipt *receipt)
@@ -98,15 +95,12 @@ static struct str make_id(struct eviction_turn *turn, const struct receipt *rece
 		[RECEIPT_IDLE] = "idle",
 	};
 	struct buf text;
-	struct str kept;
 
 	buf_init(&text, LIMIT_RECEIPT_ID);
 	buf_printf(&text, "%s-%.*s-%lld", begins[receipt->cause],
 		   STR_ARGS(receipt->beneficiary.uid),
 		   (long long)(turn->now_real_us / USEC_PER_SEC));
-	kept = eviction_text_kept(turn, buf_str(&text));
-	buf_clear(&text);
-	return kept;
+	return eviction_text_take(turn, &text);
 }
 
 static bool reserve(struct eviction_turn *turn, const struct receipt *receipt, uint32_t pod)

@@ -56,6 +56,14 @@ struct str eviction_text_kept(struct eviction_turn *turn, struct str text)
 	return kept ? (struct str){kept, text.len} : STR_NONE;
 }
 
+struct str eviction_text_take(struct eviction_turn *turn, struct buf *text)
+{
+	struct str kept = eviction_text_kept(turn, buf_str(text));
+
+	buf_clear(text);
+	return kept;
+}
+
 /* --- telling */
 
 static struct body_reference tenant_reference(const struct eviction_turn *turn)
@@ -270,8 +278,15 @@ static bool has_receipt(const struct receipt *receipts, size_t n, struct str id)
 	return false;
 }
 
-/* Whether a receipt was decided of which no status tells yet. */
-static bool waits_for_receipt(struct eviction_turn *turn)
+static bool is_shown(const struct eviction_turn *turn, struct str id)
+{
+	return has_receipt(turn->limits.own, turn->limits.n_own, id) ||
+	       has_receipt(turn->limits.others, turn->limits.n_others, id);
+}
+
+/* True while the receipt that was decided last is in no status that is seen; one that does not come
+ * at all is given up, with its room. */
+static bool wait_for_receipt(struct eviction_turn *turn)
 {
 	struct eviction_unseen *unseen = &turn->reconciler->unseen;
 	struct cluster *cluster = turn->reconciler->cluster;
@@ -279,16 +294,12 @@ static bool waits_for_receipt(struct eviction_turn *turn)
 
 	if (str_empty(id))
 		return false;
-	if (!has_receipt(turn->limits.own, turn->limits.n_own, id) &&
-	    !has_receipt(turn->limits.others, turn->limits.n_others, id)) {
-		if (turn->now_us < unseen->until_us) {
-			eviction_look_again(turn, turn->now_real_us + EVICTION_UNSEEN_US);
-			return true;
-		}
-		if (!unseen->written && cluster_tenant_has(cluster, unseen->tenant))
-			cluster_release_hold(cluster, cluster_tenant_name(cluster, unseen->tenant),
-					     id);
+	if (!is_shown(turn, id) && turn->now_us < unseen->until_us) {
+		eviction_look_again(turn, turn->now_real_us + EVICTION_UNSEEN_US);
+		return true;
 	}
+	if (!is_shown(turn, id) && !unseen->written && cluster_tenant_has(cluster, unseen->tenant))
+		cluster_release_hold(cluster, cluster_tenant_name(cluster, unseen->tenant), id);
 	unseen->id[0] = '\0';
 	return false;
 }
@@ -297,7 +308,7 @@ static void decide_new(struct eviction_turn *turn)
 {
 	size_t before = turn->n_receipts;
 
-	if (waits_for_receipt(turn))
+	if (wait_for_receipt(turn))
 		return;
 	if (!turn->facts.invalid && !turn->facts.terminating) {
 		eviction_make_room(turn);

@@ -45,7 +45,6 @@ static struct str describe_proof(struct eviction_turn *turn,
 	const struct objective_spec *spec = objective->spec;
 	int64_t for_us = MAX(turn->now_real_us - objective->verdict->since_us, 0);
 	struct buf text;
-	struct str kept;
 
 	buf_init(&text, LIMIT_RECEIPT_TEXT);
 	buf_printf(&text, "Objective %.*s has been %s for %lld seconds: %s where ",
@@ -57,9 +56,7 @@ static struct str describe_proof(struct eviction_turn *turn,
 		   objective_value_text(spec->threshold).text);
 	relief_describe(turn->reconciler->cluster, found, &text);
 	buf_add_cstr(&text, ".");
-	kept = eviction_text_kept(turn, buf_str(&text));
-	buf_clear(&text);
-	return kept;
+	return eviction_text_take(turn, &text);
 }
 
 /* Cards of the victims on that node. */

@@ -197,7 +197,6 @@ static struct str describe_proof(struct eviction_turn *turn, const struct receip
 	int64_t waited_us = turn->now_real_us -
 			    cluster_pod_name(turn->reconciler->cluster, search->pod).created_us;
 	struct buf text;
-	struct str kept;
 
 	buf_init(&text, LIMIT_RECEIPT_TEXT);
 	buf_printf(&text, "Pod %.*s has waited %lld seconds for a node, and %lld are allowed: ",
@@ -205,9 +204,7 @@ static struct str describe_proof(struct eviction_turn *turn, const struct receip
 		   (long long)(turn->facts.spec.pending_us / USEC_PER_SEC));
 	plan_describe(search->plan, &text);
 	buf_add_cstr(&text, ".");
-	kept = eviction_text_kept(turn, buf_str(&text));
-	buf_clear(&text);
-	return kept;
+	return eviction_text_take(turn, &text);
 }
 
 /* What other receipts took since the search began. */

@@ -79,10 +79,9 @@ void eviction_end(struct eviction_turn *turn, struct receipt *receipt, enum rece
 	va_end(args);
 	receipt->outcome = outcome;
 	receipt->settled_us = turn->now_real_us;
-	receipt->message = eviction_text_kept(turn, buf_str(&text));
-	buf_clear(&text);
-	turn->changed = true; /* its room is let go when its status is seen: it may not come to that
-			       */
+	receipt->message = eviction_text_take(turn, &text);
+	/* Its room is let go when its status is seen: it may not come to that. */
+	turn->changed = true;
 	eviction_tell(turn, receipt, receipt->message);
 }
 

@@ -46,6 +46,8 @@ struct eviction_turn {
 void eviction_look_again(struct eviction_turn *turn, int64_t real_us);
 /* In the arena; empty where that is full. */
 struct str eviction_text_kept(struct eviction_turn *turn, struct str text);
+/* Likewise; @text is cleared. */
+struct str eviction_text_take(struct eviction_turn *turn, struct buf *text);
 /* A receipt came to its outcome: logged, counted, told in an Event of the pod and of the tenant. */
 void eviction_tell(struct eviction_turn *turn, const struct receipt *receipt, struct str note);
 

@@ -186,9 +186,8 @@ static void next_round_at(struct objectives *objectives, int64_t at_us)
 
 /* Whether it is Prometheus that is not to be had, and not this question that is wrong. What is slow
  * may be the one as well as the other: several in a row tell. */
-static bool is_down(struct objectives *objectives, const struct error *err)
+static bool is_down(const struct objectives *objectives, const struct error *err)
 {
-	objectives->late = err->kind == ERROR_TIMEOUT ? objectives->late + 1 : 0;
 	return objectives->late >= LATE || (err->kind != ERROR_INVALID &&
 					    err->kind != ERROR_LIMIT && err->kind != ERROR_TIMEOUT);
 }
@@ -223,7 +222,7 @@ static void went_down(struct objectives *objectives, const struct error *err)
 }
 
 /* Now and then: what is refused once is refused in each round. */
-static bool is_to_be_told(struct objectives *objectives)
+static bool take_turn_to_tell(struct objectives *objectives)
 {
 	int64_t now_us = loop_now(objectives->options.loop);
 
@@ -237,7 +236,7 @@ static void refused(struct objectives *objectives, const struct question *questi
 		    enum objective_reason reason)
 {
 	objectives->stats.failed++;
-	if (is_to_be_told(objectives))
+	if (take_turn_to_tell(objectives))
 		log_warning(objectives->options.log,
 			    "a query has no usable answer: nothing is known of its objectives",
 			    LOG_CSTR("preset", objective_preset_text(question->preset)),
@@ -265,15 +264,14 @@ static void take(struct objectives *objectives, const struct question *question,
 
 static void ask(struct objectives *objectives);
 
-/* Whether Prometheus is there, after it answered or did not. */
-static bool is_up(struct objectives *objectives, const struct error *err)
+/* Prometheus answered, or did not. False: it is not there, and the round is over. */
+static bool note_answer(struct objectives *objectives, const struct error *err)
 {
+	objectives->late = err && err->kind == ERROR_TIMEOUT ? objectives->late + 1 : 0;
 	if (err && is_down(objectives, err)) {
 		went_down(objectives, err);
 		return false;
 	}
-	if (!err)
-		objectives->late = 0;
 	if (objectives->stats.down) {
 		log_info(objectives->options.log, "Prometheus answers again");
 		reset_backoff(objectives);
@@ -287,7 +285,7 @@ static void on_answer(void *context, const struct prom_answer *answer, const str
 	struct objectives *objectives = context;
 	const struct question *question = &objectives->questions[objectives->next];
 
-	if (!objectives->running || !is_up(objectives, err))
+	if (!objectives->running || !note_answer(objectives, err))
 		return;
 	if (err)
 		refused(objectives, question, str_from(err->message), reason_of(err));
@@ -313,7 +311,7 @@ static void lost_series(struct objectives *objectives, struct str why)
 
 	objectives->stats.failed++;
 	cluster_take_series(objectives->options.cluster, series, NULL, 0, &moment);
-	if (is_to_be_told(objectives))
+	if (take_turn_to_tell(objectives))
 		log_warning(
 			objectives->options.log,
 			"a query has no usable answer: nothing is known by these series",
@@ -330,7 +328,7 @@ static void on_series(void *context, const struct prom_answer *answer, const str
 					      series_moment_of(objectives)};
 	struct error why;
 
-	if (!objectives->running || !is_up(objectives, err))
+	if (!objectives->running || !note_answer(objectives, err))
 		return;
 	if (err)
 		lost_series(objectives, str_from(err->message));

@@ -192,7 +192,7 @@ static void see_idle(const struct tenant_seen *seen, const struct cluster_user *
 		     struct str namespace, struct tenant_feedback *feedback)
 {
 	struct tenant_idle *idle = &feedback->idle;
-	int64_t since_us = user->usage.idle_since_us, due_us = since_us + seen->pace->idle;
+	int64_t since_us = user->usage.idle_since_us, due_us = since_us + seen->pace->idle_us;
 
 	idle->pods++;
 	idle->told += user->usage.cards > 0;
@@ -213,7 +213,7 @@ static void look_for_idle(const struct tenant_seen *seen, struct tenant_feedback
 	const struct cluster *cluster = seen->cluster;
 	const struct tenant_lookup *lookup = seen->lookup;
 
-	feedback->idle.idle_us = seen->pace->idle;
+	feedback->idle.idle_us = seen->pace->idle_us;
 	for (size_t i = 0; i < lookup->view.n_members; i++)
 		for (uint32_t pod = cluster_namespace_pod(cluster, lookup->namespaces[i]);
 		     pod != TABLE_NONE; pod = cluster_namespace_pod_next(cluster, pod)) {
@@ -226,7 +226,7 @@ static void look_for_idle(const struct tenant_seen *seen, struct tenant_feedback
 	if (feedback->idle.pods > 0)
 		feedback->look_again_us =
 			MIN(feedback->look_again_us,
-			    seen->now_us + MIN(TENANT_IDLE_LOOK_US, seen->pace->idle / 4));
+			    seen->now_us + MIN(TENANT_IDLE_LOOK_US, seen->pace->idle_us / 4));
 }
 
 static void plan_next_look(const struct tenant_seen *seen, const struct feedback_spec *spec,
@@ -239,7 +239,7 @@ static void plan_next_look(const struct tenant_seen *seen, const struct feedback
 	if (spec->mode != FEEDBACK_OFF)
 		feedback->look_again_us =
 			seen->now_us +
-			MIN(TENANT_LOOK_US, MAX(seen->pace->grace / 6, USEC_PER_SEC));
+			MIN(TENANT_LOOK_US, MAX(seen->pace->grace_us / 6, USEC_PER_SEC));
 	if (throttle->until_us > 0)
 		feedback->look_again_us =
 			MIN(feedback->look_again_us, seen->now_us + MAX(wait_us, USEC_PER_SEC));
@@ -255,7 +255,7 @@ static int judge(struct tenant_watches *watches, const struct tenant_seen *seen,
 		.mismatched = mismatched(&seen->lookup->topology),
 		.refusals = refusals(seen),
 		.throttled = before.percent < THROTTLE_WHOLE,
-		.grace_us = seen->pace->grace,
+		.grace_us = seen->pace->grace_us,
 	};
 
 	if (gather_pods(seen, arena, &facts) < 0)
