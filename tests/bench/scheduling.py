@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What our extender adds to kube-scheduler's decision: the same pods with GPUs are placed on the same nodes with
 published layouts, by the kube-scheduler of config/scheduler without its extender and then with it. Every node is
-looked at and scored in both: alone by its own plugins, with the extender by us, and the best of them by both. The nodes are objects and no more: nobody runs what is bound to them.
+looked at and scored in both: alone by its own plugins, with the extender by us, and the best of them by both. The
+nodes are objects and no more: nobody runs what is bound to them.
 
     tests/bench/scheduling.py [NODES [PODS]]
 

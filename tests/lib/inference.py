@@ -13,7 +13,7 @@ those who use it: latency is bad where a busy neighbour shares wires, worse the 
 
 The series are vLLM's: vllm:time_to_first_token_seconds, vllm:num_requests_waiting and _running, by namespace and pod.
 
-  tests/lib/inference.py --port 0 --port-file FILE [--speed 8]     serves /metrics for the pods of KUBECONFIG's cluster that
+  tests/lib/inference.py --port 0 --port-file FILE [--speed 8]  serves /metrics for the pods of KUBECONFIG's cluster that
                                                                have the label gpuqos-test/load: inference, beside those
                                                                that have gpuqos-test/load: training
 """

@@ -14,8 +14,9 @@
  *
  * Held is: of the node so many units of each resource that the pod asks for, and in particular the
  * cards that were chosen; where the pod is not known, so many whole cards as these are. To others
- * (cluster/placing/placement.h) it is as if a pod were assumed to be there. CPUs are not held, and
- * nothing is of what namespaces and tenants may hold.
+ * (cluster/placing/placement.h) it is as if a pod were assumed to be there. No CPU is held for it
+ * alone; what it takes of CPU and memory is held from other plans (cluster/hosts/hosts.h). Nothing
+ * is held of what namespaces and tenants may hold.
  *
  * While its beneficiary is assumed to be there, or is gone, or by the clock its time is not now, a
  * hold counts for nobody, and counts again when that is no longer so. It ends when the beneficiary
