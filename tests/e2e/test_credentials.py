@@ -9,11 +9,11 @@ import ssl
 
 import pytest
 import scheduler as lib
+from alertmanager import Alertmanager
 from cluster import NotYet, wait_for
 from controller import Controller
 from prometheus import Exporter, Prometheus
 from tenants import Tenant
-from test_feedback import Alertmanager
 
 USER, PASSWORD = "gpuqos", "not to be guessed"
 BCRYPT = "$2b$05$0J0jeWiiii5q8WSnpTpXeu4PWtGCrk5rkzHJPM7eca6bHY90kGIeG"

@@ -1,17 +1,14 @@
 """A tenant that is turned down: by a human, on the real API server, and given everything back."""
 
-import contextlib
-import http.client
 import json
-import subprocess
 
 import pytest
 
-from cluster import NotYet, wait_for
-from controller import free_port
+from alertmanager import Alertmanager
+from cluster import wait_for
 from gpus import H100, condition, pod
-from tenants import Tenant, hard_of
-from test_tenants import cards, fill, pod_names, wait_hard
+from tenants import Tenant, hard_of, pod_names, wait_throttle, wait_throttled
+from test_tenants import cards, fill, wait_hard
 
 RBAC = "rbac.authorization.k8s.io"
 
@@ -35,20 +32,6 @@ def space(tenant):
     space.put_quota(cards(10), onShrink="Evict")
     wait_hard(space, 10)
     return space
-
-
-def wait_throttled(space, status, reason):
-    def reached():
-        got = condition(space.quota("team"), "Throttled")
-        return (got["status"], got["reason"]) == (status, reason) and got["message"] or NotYet(got)
-    return wait_for(reached, f"{space.name}: Throttled={status}, {reason}")
-
-
-def wait_throttle(tenant, **fields):
-    def reached():
-        got = tenant.object().get("status", {}).get("throttle", {})
-        return {name: got.get(name) for name in fields} == fields or NotYet(got)
-    wait_for(reached, f"{tenant.name}: {fields}")
 
 
 def test_an_override_lowers_what_is_enforced_and_gives_it_back(tenant, space):
@@ -119,56 +102,6 @@ def test_nobody_is_judged_by_what_nothing_tells(tenant, space):
 
 
 # --- Alertmanager
-
-class Alertmanager:
-    """A real one, on this machine alone; it may be ended and started again. `flags`, `tls` and `headers` as of a Prometheus."""
-
-    flags, tls, headers = (), None, {}
-
-    def __init__(self, directory):
-        self.directory, self.port, self.process = directory, free_port(), None
-        (directory / "config.yaml").write_text("route: {receiver: none}\nreceivers: [{name: none}]\n")
-
-    def start(self):
-        with open(self.directory / "log", "ab") as log:
-            self.process = subprocess.Popen(
-                ["prometheus-alertmanager", f"--config.file={self.directory}/config.yaml",
-                 f"--storage.path={self.directory}/data", f"--web.listen-address=127.0.0.1:{self.port}",
-                 "--cluster.listen-address=", *self.flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-
-        def is_ready():
-            with contextlib.suppress(OSError):
-                return self.get("/-/ready")[0] == 200
-            return False
-        wait_for(is_ready, "Alertmanager is ready")
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
-
-    def get(self, path):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-        if self.tls:
-            connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10, context=self.tls)
-        try:
-            connection.request("GET", path, headers=self.headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        finally:
-            connection.close()
-
-    def firing(self):
-        """{alertname: alert} of what fires."""
-        status, body = self.get("/api/v2/alerts?active=true")
-        assert status == 200, body
-        return {alert["labels"]["alertname"]: alert for alert in json.loads(body)}
-
-    def wait_firing(self, *names):
-        def reached():
-            got = self.firing()
-            return set(got) == set(names) and (got or True) or NotYet(got)
-        return wait_for(reached, f"of Alertmanager's alerts fire {names}", timeout=90)
-
 
 @pytest.fixture
 def alertmanager(world, tmp_path):

@@ -2,19 +2,14 @@
 the node's agent and kubelet; the controller's pace is quicker than it would be otherwise.
 """
 
-import json
-
 import pytest
 
 from cluster import NotYet, wait_for
-from controller import Controller
+from controller import in_its_place
 from gpus import GIB, History, condition
-from hungry import Hungry, hungry_pod
-from tenants import PATH, Tenant, hard_of
-from test_feedback import wait_throttle, wait_throttled
-from test_tenants import pod_names
+from hungry import NODE, Hungry, hungry_pod, start
+from tenants import PATH, Tenant, hard_of, pod_names, throttle, wait_throttle, wait_throttled
 
-NODE = "timesliced-0"
 # A quarter of a card, where a tenth is granted.
 MUCH = 20 * GIB
 PACE = {"graceSeconds": 5, "alertSeconds": 2, "stepSeconds": 3, "floorSeconds": 60, "restSeconds": 30}
@@ -24,16 +19,8 @@ FEEDBACK = {"mode": "Throttle", "decrease": 50, "recoverPerMinute": 100, "floorP
 @pytest.fixture(scope="module")
 def paced(world, tmp_path_factory):
     """A controller that goes on quickly, in place of the usual one."""
-    folder = tmp_path_factory.mktemp("paced")
-    (folder / "config.yaml").write_text(json.dumps({
-        "apiVersion": "config.gpuqos.io/v1alpha1", "kind": "ControllerConfig", "feedback": PACE}))
-    if world.controller.alive:
-        world.controller.stop()
-    mine = Controller(world.cluster, folder, "-v", "2", "--config", folder / "config.yaml").start()
-    usual, world.controller = world.controller, mine
-    yield mine
-    assert mine.stop(30)[0] == 0, mine.log()[-4000:]
-    world.controller = usual
+    with in_its_place(world, tmp_path_factory.mktemp("paced"), feedback=PACE) as made:
+        yield made
 
 
 @pytest.fixture
@@ -49,20 +36,6 @@ def tenant(world, make_namespace):
     made.namespaces[0].put_quota("80Gi")
     yield made
     made.remove()
-
-
-def start(namespace, *names):
-    for name in names:
-        namespace.create(hungry_pod(name)).ok()
-
-    def running():
-        phases = {p["metadata"]["name"]: p["status"]["phase"] for p in namespace.list_pods()}
-        return all(phases.get(name) == "Running" for name in names) or NotYet(phases)
-    wait_for(running, f"{names} run")
-
-
-def throttle(tenant):
-    return tenant.object()["status"]["throttle"]
 
 
 def percent(controller, tenant):

@@ -2,16 +2,13 @@
 must not be enough. The test is the node's agent and kubelet; the controller's pace is quicker than it would be otherwise.
 """
 
-import json
-
 import pytest
 
 from cluster import NotYet, wait_for
-from controller import Controller
+from controller import in_its_place
 from gpus import GIB, condition
-from hungry import Hungry
-from tenants import Tenant
-from test_feedback_ladder import NODE, start, throttle
+from hungry import NODE, Hungry, start
+from tenants import Tenant, throttle
 
 MUCH = 20 * GIB  # of a card of 80, where a tenth is granted
 PACE = {"graceSeconds": 5, "alertSeconds": 1, "stepSeconds": 1, "floorSeconds": 25, "restSeconds": 1, "idleSeconds": 30}
@@ -23,16 +20,8 @@ PROTECTION = {"mode": "Enforce", "minVictimRunSeconds": 0, "cooldownSeconds": 0,
 @pytest.fixture(scope="module")
 def quick(world, tmp_path_factory):
     """A controller that goes on quickly, in place of the usual one."""
-    folder = tmp_path_factory.mktemp("quick")
-    (folder / "config.yaml").write_text(json.dumps({
-        "apiVersion": "config.gpuqos.io/v1alpha1", "kind": "ControllerConfig", "feedback": PACE}))
-    if world.controller.alive:
-        world.controller.stop()
-    mine = Controller(world.cluster, folder, "-v", "2", "--config", folder / "config.yaml").start()
-    usual, world.controller = world.controller, mine
-    yield mine
-    assert mine.stop(30)[0] == 0, mine.log()[-4000:]
-    world.controller = usual
+    with in_its_place(world, tmp_path_factory.mktemp("quick"), feedback=PACE) as made:
+        yield made
 
 
 @pytest.fixture

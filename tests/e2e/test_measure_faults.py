@@ -17,8 +17,8 @@ from conftest import offer_exactly
 from controller import SYSTEM, Controller
 from gpus import Namespace, condition
 from prometheus import Exporter, Prometheus
+from slow_scene import CONFIG, SLOW, Deaf, Fault, Scene, gauge, query
 from tenants import Tenant
-from test_signal_faults import CONFIG, SLOW, Deaf, Fault, Scene, gauge, query
 
 SECONDS = 4  # between two looks of an agent
 PACE = "feedback: {graceSeconds: 20, alertSeconds: 1}\n"

@@ -16,8 +16,8 @@ from controller import Controller, free_port
 from gpus import GPU, H100, Namespace, pod
 from kubelet import PodResources
 from prometheus import Exporter, Prometheus
+from slow_scene import SLOW, Fault, Scene, gauge, query
 from tenants import Tenant
-from test_signal_faults import SLOW, Fault, Scene, gauge, query
 
 MONITORING = ROOT / "config/monitoring"
 SERIES = re.compile(r"\b(?:gpuqos_[a-z0-9_]+|(?:[a-z]+:)?gpuqos[a-z_]*:[a-z0-9_:]+)")

@@ -9,7 +9,7 @@ import pytest
 
 from cluster import NotYet, quantity, wait_for
 from gpus import H100, MIB, UNIT, condition, pod
-from tenants import CeilingWatch, Tenant, hard_of
+from tenants import CeilingWatch, Tenant, hard_of, pod_names
 
 CARD = UNIT["h100"]
 
@@ -98,10 +98,6 @@ def fill(namespace, *names, **options):
         phases = {p["metadata"]["name"]: p["status"]["phase"] for p in namespace.list_pods()}
         return all(phases.get(name) == "Running" for name in names) or NotYet(phases)
     wait_for(running, f"{names} run")
-
-
-def pod_names(namespace):
-    return {p["metadata"]["name"] for p in namespace.list_pods() if "deletionTimestamp" not in p["metadata"]}
 
 
 def wait_pods(namespace, *names):

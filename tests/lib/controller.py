@@ -11,6 +11,7 @@ what its ClusterRole lacks it lacks here too. GPUQOS_BIN names the folder of the
 program.
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -203,3 +204,17 @@ class Controller:
         self.signal(signal.SIGTERM)
         status = self.process.wait(timeout)
         return status, time.monotonic() - begun
+
+
+@contextlib.contextmanager
+def in_its_place(world, folder, **config):
+    """A controller with these keys in --config stands in for world.controller, which is ended."""
+    (folder / "config.yaml").write_text(json.dumps({
+        "apiVersion": "config.gpuqos.io/v1alpha1", "kind": "ControllerConfig", **config}))
+    if world.controller.alive:
+        world.controller.stop()
+    made = Controller(world.cluster, folder, "-v", "2", "--config", folder / "config.yaml").start()
+    usual, world.controller = world.controller, made
+    yield made
+    assert made.stop(30)[0] == 0, made.log()[-4000:]
+    world.controller = usual

@@ -13,14 +13,15 @@ import datetime
 import json
 import threading
 
-from cluster import MERGE
+from cluster import MERGE, NotYet, wait_for
 from controller import SYSTEM
 from gpus import GIB, GPU
 from kubelets import TOPOLOGY, machine
 
 SEEN = "gpuqos.io/usage-seen"
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases"
-REPLICAS = 10  # of a card of the node kind `timesliced`
+NODE = "timesliced-0"  # such as it is made for
+REPLICAS = 10  # of a card of that node kind
 
 
 class Hungry:
@@ -111,3 +112,14 @@ def hungry_pod(name, containers=3):
     made[0]["resources"] = {"limits": {GPU: "1"}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
             "spec": {"containers": made, "terminationGracePeriodSeconds": 1}}
+
+
+def start(namespace, *names):
+    """Such pods, until they run."""
+    for name in names:
+        namespace.create(hungry_pod(name)).ok()
+
+    def running():
+        phases = {p["metadata"]["name"]: p["status"]["phase"] for p in namespace.list_pods()}
+        return all(phases.get(name) == "Running" for name in names) or NotYet(phases)
+    wait_for(running, f"{names} run")

@@ -135,3 +135,27 @@ class CeilingWatch:
         self.thread.join()
         self.connection.close()
         assert error or not self.lapses, f"no longer counted: {self.lapses}"
+
+
+def pod_names(namespace):
+    """Of those that are not on their way out."""
+    return {p["metadata"]["name"] for p in namespace.list_pods() if "deletionTimestamp" not in p["metadata"]}
+
+
+def wait_throttled(space, status, reason):
+    """The words of condition Throttled of its quota team."""
+    def reached():
+        got = condition(space.quota("team"), "Throttled")
+        return (got["status"], got["reason"]) == (status, reason) and got["message"] or NotYet(got)
+    return wait_for(reached, f"{space.name}: Throttled={status}, {reason}")
+
+
+def wait_throttle(tenant, **fields):
+    def reached():
+        got = tenant.object().get("status", {}).get("throttle", {})
+        return {name: got.get(name) for name in fields} == fields or NotYet(got)
+    wait_for(reached, f"{tenant.name}: {fields}")
+
+
+def throttle(tenant):
+    return tenant.object()["status"]["throttle"]

@@ -105,7 +105,9 @@ class World:
         self.replicas, self.ports = {}, {}
         self.issued, self.seen = None, set()
         self.lock = threading.Lock()
-        self.errors, self.acting = [], False
+        self.errors, self.acting, self.ended = [], False, False
+        self.settled_before = set()  # ids of receipts that were settled when the round began
+        self.certs = lib.make_certificates(folder / "certs")
 
     # --- what it is made of
 
@@ -503,8 +505,6 @@ def troubled(folder):
         install(cluster)
         port = free_port()
         world = World(cluster, folder, port)
-        world.ended = False
-        world.certs = lib.make_certificates(folder / "certs")
         world.wire = stack.enter_context(Forwarder(cluster))
         world.make_nodes()
         stack.enter_context(world.prometheus)
