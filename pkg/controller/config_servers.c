@@ -77,7 +77,7 @@ static int read_access(const struct reading *r, struct prom_access *access, stru
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (keep(r, texts[i].text, texts[i].to, err) < 0)
 			return -1;
-	return prom_access_check(access, err) < 0 ? error_wrap(err, "%s", r->name) : 0;
+	return prom_access_check(access, r->name, err);
 }
 
 static int read_exporters(const struct wire_list *names, uint32_t *ret_exporters, struct error *err)

@@ -10,15 +10,18 @@ static bool is_url(const char *url)
 		       str_starts_with(str_from(url), STR("https://")));
 }
 
-int prom_access_check(const struct prom_access *access, struct error *err)
+int prom_access_check(const struct prom_access *access, const char *name, struct error *err)
 {
 	if (!is_url(access->url))
-		return error_set(err, ERROR_INVALID, "url: must begin with http:// or https://");
+		return error_set(err, ERROR_INVALID, "%s.url: must begin with http:// or https://",
+				 name);
 	if (access->bearer_token_file && access->username)
-		return error_set(err, ERROR_INVALID, "either bearerTokenFile or username");
+		return error_set(err, ERROR_INVALID, "%s: either bearerTokenFile or username",
+				 name);
 	if (!access->username != !access->password_file)
-		return error_set(err, ERROR_INVALID, "username and passwordFile go together");
+		return error_set(err, ERROR_INVALID, "%s: username and passwordFile go together",
+				 name);
 	if (!access->cert_file != !access->key_file)
-		return error_set(err, ERROR_INVALID, "certFile and keyFile go together");
+		return error_set(err, ERROR_INVALID, "%s: certFile and keyFile go together", name);
 	return 0;
 }

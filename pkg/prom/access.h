@@ -17,7 +17,8 @@ struct prom_access {
 	const char *cert_file, *key_file;     /* PEM, a client certificate; both or none */
 };
 
-/* INVALID, by the names of --config, for what is no URL or does not go together. */
-int prom_access_check(const struct prom_access *access, struct error *err);
+/* INVALID for what is no URL or does not go together, by the names of --config; @name: that all of
+ * it has there. */
+int prom_access_check(const struct prom_access *access, const char *name, struct error *err);
 
 #endif

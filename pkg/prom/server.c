@@ -177,7 +177,8 @@ int prom_server_init(struct prom_server *server, struct loop *loop, const struct
 	const struct prom_access *access = place->access;
 
 	*server = (struct prom_server){0};
-	if (prom_access_check(access, err) < 0 || new_pool(server, loop, place, err) < 0)
+	if (prom_access_check(access, place->name, err) < 0 ||
+	    new_pool(server, loop, place, err) < 0)
 		return -1;
 	server->url = join(access->url, place->path);
 	server->token_file = copy(access->bearer_token_file);

@@ -203,7 +203,7 @@ class Kubelets:
         pid = int(self.pid_file.read_text().split()[0])
         command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
         os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: self._is_gone(pid), "the kubelets are gone")
+        wait_for(lambda: self.is_gone(pid), "the kubelets are gone")
         (self.directory / "address").unlink()
         with open(self.cluster.directory / "logs" / "kubelet-devices.log", "ab") as log:
             # Not waited for: it outlives the test, and hack/cluster/down ends it.
@@ -212,7 +212,7 @@ class Kubelets:
         wait_for((self.directory / "address").exists, "the kubelets are back")
 
     @staticmethod
-    def _is_gone(pid):
+    def is_gone(pid):
         try:
             return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("Z")
         except FileNotFoundError:

@@ -72,10 +72,6 @@ def says_it_leads(replica):
     return any(value == 1 for (name, _), value in replica.metrics().items() if name == "gpuqos_leader")
 
 
-def is_gone(pid):
-    return Kubelets._is_gone(pid)
-
-
 def until(condition, what, timeout=60):
     """As wait_for(); an API server or a Prometheus that does not answer means: not yet."""
     def tried():
@@ -106,7 +102,7 @@ class World:
         self.issued, self.seen = None, set()
         self.lock = threading.Lock()
         self.errors, self.acting, self.ended = [], False, False
-        self.settled_before = set()  # ids of receipts that were settled when the round began
+        self.settled_before = set()  # ids of receipts that were there when the round began
         self.certs = lib.make_certificates(folder / "certs")
 
     # --- what it is made of
@@ -336,7 +332,7 @@ class World:
         pid = int(pid_file.read_text().split()[0])
         command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
         os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: is_gone(pid), "the API server is gone")
+        wait_for(lambda: Kubelets.is_gone(pid), "the API server is gone")
         started = self._start_apiserver(command, pid_file)
 
         def back():
