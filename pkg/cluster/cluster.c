@@ -131,7 +131,6 @@ void cluster_free(struct cluster *cluster)
 	prices_clear(cluster);
 	class_list_clear(cluster);
 	hosts_clear(cluster);
-	demands_clear(cluster);
 	vectors_clear(&cluster->vectors);
 	dra_clear(&cluster->dra);
 	free_tables(cluster);

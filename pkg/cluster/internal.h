@@ -207,7 +207,7 @@ void bystanders_end_replace(struct cluster *cluster);
 
 /* What a node says of itself; NULL: nothing any more. */
 void host_follow(struct cluster *cluster, uint32_t node, const struct host_facts *facts);
-void hosts_clear(struct cluster *cluster); /* before the nodes go */
+void hosts_clear(struct cluster *cluster); /* all of cluster/hosts, before the nodes go */
 
 /* --- hosts/terms.c */
 

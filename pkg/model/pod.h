@@ -9,7 +9,6 @@
 #include "model/amount.h"
 #include "model/crashes.h"
 #include "model/demand.h"
-#include "model/labels.h"
 #include "model/terms.h"
 #include "model/topology.h"
 

@@ -127,13 +127,11 @@ uint64_t place_cards(struct place *place, uint32_t node);
  *	alignment      all cards are of one domain of the policy's scope (NUMA where there is none);
  *	               half of it where that is not known
  *	nvlink         GB/s between every two of the cards, on average, of PLACE_NVLINK_MOST
- *	pcie           what pods leave of PCIe links (struct cluster_room), on average
- *	               over the cards below the same topmost bridges; of one of which that is
- *	               not known all where nobody has it, else nothing. For a part of some
- *	               card, over all cards
- *	fragmentation  what the pod leaves there to the usual asks (place/frag.h), those of the
- *	               pods that there are, by the resource; what is free of it is taken to be
- *	               free card by card; CPUs are not looked at
+ *	pcie           what pods leave of PCIe links (struct cluster_room), on average over the
+ *	               cards below the same topmost bridges (for a part of a card, over all);
+ *	               where that is not known all of a card that nobody has, else nothing
+ *	fragmentation  what the pod leaves there to the usual asks of the pods that there are
+ *	               (place/frag.h), as if it were free card by card, whatever CPUs are
  */
 #define PLACE_TERM_MOST   1000000
 #define PLACE_TOTAL_MOST  (INT64_C(4) * PLACEMENT_WEIGHT_MOST * PLACE_TERM_MOST)

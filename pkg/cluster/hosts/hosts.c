@@ -22,6 +22,7 @@ void hosts_clear(struct cluster *cluster)
 	for (uint32_t node = table_next(&cluster->nodes, 0); node != TABLE_NONE;
 	     node = table_next(&cluster->nodes, node + 1))
 		mem_free(node_at(cluster, node)->labels);
+	demands_clear(cluster);
 }
 
 int64_t cluster_pod_takes(const struct cluster *cluster, uint32_t pod, size_t amount)
