@@ -21,6 +21,7 @@
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
 #include "lib/layouts.h"
+#include "lib/team.h"
 #include "plan/own.h"
 
 #define SEEDS    200
@@ -53,26 +54,6 @@ static const char *const names[PODS] = {"p0", "p1", "p2", "p3", "p4", "p5"};
 static bool chance(struct world *w, uint64_t percent)
 {
 	return random_below(&w->random, 100) < percent;
-}
-
-static void add_tenant(struct world *w)
-{
-	struct str value = STR("train");
-	struct label_requirement requirement = {STR("team"), LABEL_IN, &value, 1};
-	struct label label = {STR("team"), value};
-	struct namespace_facts namespace = {
-		.name = value, .uid = value, .labels = &label, .n_labels = 1};
-	struct tenant_facts facts = {.name = value,
-				     .uid = value,
-				     .spec = {.namespaces = {&requirement, 1},
-					      .tier = TIER_TRAINING,
-					      .ceiling = AMOUNT_NONE,
-					      .ceiling_gpus = AMOUNT_NONE,
-					      .topology = TOPOLOGY_SPEC_DEFAULT,
-					      .preemptible = PREEMPTIBLE_DEFAULT}};
-
-	assert_int_equal(cluster_apply_namespace(w->cluster, &namespace, NULL), 0);
-	assert_int_equal(cluster_apply_tenant(w->cluster, &facts, NULL), 0);
 }
 
 static void add_node(struct world *w)
@@ -262,7 +243,7 @@ static void run(struct world *w, uint64_t seed)
 	w->cluster = cluster_new(&key);
 	machine_pcie_box(&w->machine);
 	add_node(w);
-	add_tenant(w);
+	team_add(w->cluster, "train", TIER_TRAINING);
 	for (size_t i = 0; i < PODS; i++)
 		add_pod(w, i);
 	hear(w);

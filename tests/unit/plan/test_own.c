@@ -17,6 +17,7 @@
 #include "cluster/tenants/tenants.h"
 #include "cluster/tenants/users.h"
 #include "lib/layouts.h"
+#include "lib/team.h"
 #include "model/feedback.h"
 #include "plan/own.h"
 
@@ -46,26 +47,6 @@ struct scene {
 	struct plan_ask ask;
 	struct own_found found;
 };
-
-static void add_tenant(struct scene *s, const char *name, enum tenant_tier tier)
-{
-	struct str value = str_from(name);
-	struct label_requirement requirement = {STR("team"), LABEL_IN, &value, 1};
-	struct label label = {STR("team"), value};
-	struct namespace_facts namespace = {
-		.name = value, .uid = value, .labels = &label, .n_labels = 1};
-	struct tenant_facts facts = {.name = value,
-				     .uid = value,
-				     .spec = {.namespaces = {&requirement, 1},
-					      .tier = tier,
-					      .ceiling = AMOUNT_NONE,
-					      .ceiling_gpus = AMOUNT_NONE,
-					      .topology = TOPOLOGY_SPEC_DEFAULT,
-					      .preemptible = PREEMPTIBLE_DEFAULT}};
-
-	assert_int_equal(cluster_apply_namespace(s->cluster, &namespace, NULL), 0);
-	assert_int_equal(cluster_apply_tenant(s->cluster, &facts, NULL), 0);
-}
 
 static void add_node(struct scene *s)
 {
@@ -123,8 +104,8 @@ static int setup(void **state)
 	s->cluster = cluster_new(&key);
 	machine_pcie_box(&s->machine);
 	add_node(s);
-	add_tenant(s, "chat", TIER_INFERENCE);
-	add_tenant(s, "train", TIER_TRAINING);
+	team_add(s->cluster, "chat", TIER_INFERENCE);
+	team_add(s->cluster, "train", TIER_TRAINING);
 	s->ask = (struct plan_ask){
 		.pod = TABLE_NONE,
 		.own = true,

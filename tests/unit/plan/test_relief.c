@@ -16,6 +16,7 @@
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
 #include "lib/layouts.h"
+#include "lib/team.h"
 #include "plan/relief.h"
 
 #define NOW (1000000 * USEC_PER_SEC)
@@ -43,26 +44,6 @@ struct pod {
 	int64_t age_s;
 	bool estimated; /* its pcie */
 };
-
-static void add_tenant(struct scene *s, const char *name, enum tenant_tier tier)
-{
-	struct str value = str_from(name);
-	struct label_requirement requirement = {STR("team"), LABEL_IN, &value, 1};
-	struct label label = {STR("team"), value};
-	struct namespace_facts namespace = {
-		.name = value, .uid = value, .labels = &label, .n_labels = 1};
-	struct tenant_facts facts = {.name = value,
-				     .uid = value,
-				     .spec = {.namespaces = {&requirement, 1},
-					      .tier = tier,
-					      .ceiling = AMOUNT_NONE,
-					      .ceiling_gpus = AMOUNT_NONE,
-					      .topology = TOPOLOGY_SPEC_DEFAULT,
-					      .preemptible = PREEMPTIBLE_DEFAULT}};
-
-	assert_int_equal(cluster_apply_namespace(s->cluster, &namespace, NULL), 0);
-	assert_int_equal(cluster_apply_tenant(s->cluster, &facts, NULL), 0);
-}
 
 static void add_node(struct scene *s)
 {
@@ -130,8 +111,8 @@ static int setup(void **state)
 	arena_init(&s->arena, 16 << 20);
 	machine_pcie_box(&s->machine);
 	add_node(s);
-	add_tenant(s, "chat", TIER_INFERENCE);
-	add_tenant(s, "train", TIER_TRAINING);
+	team_add(s->cluster, "chat", TIER_INFERENCE);
+	team_add(s->cluster, "train", TIER_TRAINING);
 	add_pod(s, (struct pod){.namespace = "chat", .name = "web", .card = 0, .sm_percent = 90});
 	*state = s;
 	return 0;
