@@ -38,6 +38,7 @@ struct cache {
 	uint64_t seen_version;             /* the highest on the watch */
 	struct expectations *expectations; /* of our writes of this kind */
 	bool synced, replacing;            /* replacing: a full state is under way */
+	bool stale;                        /* until one that was asked for is over */
 };
 
 struct caches {
@@ -423,6 +424,11 @@ static void on_end(void *context)
 	cluster_end_replace(cache->caches->options.cluster, cache->kind);
 	expectations_seen_all(cache->expectations);
 	touched(cache->caches);
+	if (!cache->stale)
+		return;
+	cache->stale = false;
+	if (caches_synced(cache->caches))
+		cache->caches->options.synced(cache->caches->options.context);
 }
 
 static void on_abort(void *context)
@@ -443,6 +449,26 @@ static void on_synced(void *context)
 		reflector_start(cache->caches->cache[CLUSTER_PODS].reflector);
 	if (caches_synced(cache->caches))
 		cache->caches->options.synced(cache->caches->options.context);
+}
+
+void caches_refresh(struct caches *caches, enum cluster_kind kind)
+{
+	struct cache *cache = &caches->cache[kind];
+	struct reflector_stats stats;
+
+	reflector_stats(cache->reflector, &stats);
+	if (!cache->synced || stats.absent)
+		return;
+	cache->stale = true;
+	reflector_relist(cache->reflector);
+}
+
+bool caches_fresh(const struct caches *caches)
+{
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
+		if (caches->cache[i].stale)
+			return false;
+	return true;
 }
 
 struct caches *caches_new(struct kube_client *client, const struct caches_options *options)

@@ -30,6 +30,14 @@ void caches_free(struct caches *caches);
 void caches_start(struct caches *caches);
 bool caches_synced(const struct caches *caches);
 
+/*
+ * All objects of the kind are read anew: another replica may have written some that no watch has
+ * shown here yet. caches_fresh() is false until that is done, and then `synced` is called again.
+ * Nothing happens before the kind was read for the first time.
+ */
+void caches_refresh(struct caches *caches, enum cluster_kind kind);
+bool caches_fresh(const struct caches *caches);
+
 /* Borrowed. */
 const struct reflector *caches_reflector(const struct caches *caches, enum cluster_kind kind);
 

@@ -260,6 +260,9 @@ static void lead(struct world *w)
 	sync_all(w, NULL);
 	fake_kube_refuse(&w->kube, "GET leases", ERROR_NOT_FOUND, 404);
 	fake_kube_reply(&w->kube, "CREATE leases", mine);
+	/* What who led before wrote last may not have been shown yet. */
+	assert_null(fake_kube_find(&w->kube, "PATCH namespaces"));
+	end_initial(w, "WATCH tenantqos");
 }
 
 static void the_lease_lost_ends_what_is_written_and_the_lease_won_begins_anew(void **state)
@@ -273,6 +276,8 @@ static void the_lease_lost_ends_what_is_written_and_the_lease_won_begins_anew(vo
 	assert_false(writes_anything(w));
 	assert_null(fake_kube_find(&w->kube, "LIST"));
 	fake_kube_reply(&w->kube, "UPDATE leases", mine);
+	assert_null(fake_kube_find(&w->kube, "PATCH namespaces"));
+	end_initial(w, "WATCH tenantqos");
 	fake_kube_expect(&w->kube, "PATCH namespaces /a");
 }
 
