@@ -293,7 +293,7 @@ static void add_nodes(struct scene *s)
 	static const int held[NODES] = {0, 2, 1, 8, 4, 3};
 
 	for (int i = 0; i < NODES; i++) {
-		char node[8], holder[8];
+		char node[16], holder[16];
 
 		snprintf(node, sizeof(node), "n%d", i);
 		snprintf(holder, sizeof(holder), "h%d", i);
