@@ -465,6 +465,8 @@ void caches_refresh(struct caches *caches, enum cluster_kind kind)
 
 bool caches_fresh(const struct caches *caches)
 {
+	if (!caches_synced(caches))
+		return false;
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
 		if (caches->cache[i].stale)
 			return false;

@@ -160,8 +160,7 @@ static void may_begin(struct controller *controller)
 {
 	if (controller->stopping || writes(controller))
 		return;
-	if (!controller->leads || !controller->recounted || !caches_synced(controller->caches) ||
-	    !caches_fresh(controller->caches))
+	if (!controller->leads || !controller->recounted || !caches_fresh(controller->caches))
 		return;
 	log_info(controller->options.log,
 		 "caches are complete and the ledger is counted: writing begins");
@@ -226,8 +225,7 @@ static void on_leading(void *context)
 	controller->recount_cursor = 0;
 	controller->round = (struct recount){0};
 	loop_timer_set(&controller->recount_timer, loop_now(controller->loop));
-	/* The last receipts of who led before may not have been shown yet. */
-	caches_refresh(controller->caches, CLUSTER_TENANTS);
+	caches_refresh(controller->caches, CLUSTER_TENANTS); /* receipts of who led before */
 	if (controller->label)
 		leader_label_lead(controller->label);
 }
