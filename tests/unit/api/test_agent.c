@@ -142,10 +142,9 @@ static void a_lease_is_owned_by_its_node(void **state UNUSED)
 
 static void a_lease_says_since_when_the_gpunode_is_true(void **state UNUSED)
 {
-	const struct wire_pair pair = {STR("gpuqos.io/usage-seen"),
-				       STR("1970-01-01T00:00:02.000000Z")};
-	const struct wire_pair nonsense = {STR("gpuqos.io/usage-seen"), STR("just now")};
-	struct wire_lease wire = {.meta.annotations = {.items = (void *)&pair, .len = 1}};
+	struct wire_pair pair = {STR("gpuqos.io/usage-seen"), STR("1970-01-01T00:00:02.000000Z")};
+	struct wire_pair nonsense = {STR("gpuqos.io/usage-seen"), STR("just now")};
+	struct wire_lease wire = {.meta.annotations = {.items = &pair, .len = 1}};
 	struct agent_facts facts;
 
 	api_body_agent_lease(
@@ -155,7 +154,7 @@ static void a_lease_says_since_when_the_gpunode_is_true(void **state UNUSED)
 		fail_msg("%s", body.data);
 	api_pack_agent(&wire, &facts);
 	assert_int_equal(facts.seen_us, 2 * USEC_PER_SEC);
-	wire.meta.annotations.items = (void *)&nonsense;
+	wire.meta.annotations.items = &nonsense;
 	api_pack_agent(&wire, &facts);
 	assert_int_equal(facts.seen_us, 0);
 	api_pack_agent(&(struct wire_lease){0}, &facts);
