@@ -45,7 +45,7 @@ class Hosts:
         item = gpu_pod(name, gpus, cpu, {"site": site} if site else {"which": self.first})
         item["metadata"]["labels"] = {"app": name}
         item["spec"] |= spec
-        return self.cluster.api("POST", namespace.pods, item).ok()
+        return namespace.create(item).ok()
 
     def train(self, name, site):
         for i in range(2):

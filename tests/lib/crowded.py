@@ -49,7 +49,7 @@ class Crowded:
         if gates:
             item["spec"]["schedulingGates"] = [{"name": gate} for gate in gates]
         item["metadata"]["labels"] = labels
-        return self.cluster.api("POST", namespace.pods, item).ok()
+        return namespace.create(item).ok()
 
     def get(self, namespace, name):
         answer = self.cluster.api("GET", f"{namespace.pods}/{name}")

@@ -83,7 +83,7 @@ class Story:
         """A pod of two cards, on this node or on any of its kind."""
         item = self.gpu_pod(name, 2, 2, {"which": f"{self.kind}-{node}"} if node else {"kind": self.kind})
         item["metadata"] |= {"ownerReferences": owners or [], "labels": labels}
-        return self.cluster.api("POST", self.namespace.pods, item).ok()
+        return self.namespace.create(item).ok()
 
     def require(self, policy="Required"):
         self.tenant.patch(topology={"policy": policy, "scope": "NUMA", "onMismatch": "Migrate"})
