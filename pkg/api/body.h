@@ -33,17 +33,9 @@ void api_body_tenant_status(struct buf *body, struct str name, struct str uid,
 void api_body_quota_status(struct buf *body, struct str namespace, struct str name, struct str uid,
 			   const struct quota_status *status);
 
-/*
- * status.evictions alone, for the status subresource and API_EVICTIONS_MANAGER. All receipts of the
- * list are written, so that the object has to be still as it was seen: where it is not, the API
- * server answers 409. resource_version: 0, whatever it is by then.
+/* status.evictions alone, for the status subresource and API_EVICTIONS_MANAGER; the uid as above.
  */
-struct body_seen {
-	struct str name, uid;
-	uint64_t resource_version;
-};
-
-void api_body_tenant_evictions(struct buf *body, const struct body_seen *tenant,
+void api_body_tenant_evictions(struct buf *body, struct str name, struct str uid,
 			       const struct receipt *receipts, size_t n);
 /* JSON merge patch of a pod that is about to be evicted: its annotation says when (real) and for
  * which receipt. With the uid as precondition. */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is written of evictions: the receipts of a TenantQoS, and a victim's notice. */
 #include "api/body.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "api/body_common.h"
 #include "api/keys.h"
 #include "api/type.h"
@@ -121,10 +117,9 @@ static int64_t victims_of(const struct receipt *receipts, size_t n)
 	return victims;
 }
 
-void api_body_tenant_evictions(struct buf *body, const struct body_seen *tenant,
+void api_body_tenant_evictions(struct buf *body, struct str name, struct str uid,
 			       const struct receipt *receipts, size_t n)
 {
-	char version[24];
 	struct json_out out;
 
 	json_out_init(&out, body);
@@ -132,12 +127,8 @@ void api_body_tenant_evictions(struct buf *body, const struct body_seen *tenant,
 	json_out_cstring(&out, "apiVersion", API_GROUP_VERSION);
 	json_out_cstring(&out, "kind", api_tenants.kind);
 	json_out_object(&out, "metadata");
-	json_out_string(&out, "name", tenant->name);
-	json_out_string(&out, "uid", tenant->uid);
-	if (tenant->resource_version != 0) {
-		snprintf(version, sizeof(version), "%" PRIu64, tenant->resource_version);
-		json_out_cstring(&out, "resourceVersion", version);
-	}
+	json_out_string(&out, "name", name);
+	json_out_string(&out, "uid", uid);
 	json_out_end(&out);
 	json_out_object(&out, "status");
 	json_out_int(&out, "evictionCount", victims_of(receipts, n));

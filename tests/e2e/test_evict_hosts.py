@@ -35,6 +35,9 @@ class Hosts:
                              annotations={TOPOLOGY: json.dumps(made)})
         self.train("old", self.first)
 
+    def cpus(self, name):
+        return int(self.cluster.get(f"/api/v1/nodes/{name}")["status"]["allocatable"]["cpu"])
+
     def node(self, name, body):
         self.cluster.api("PATCH", f"/api/v1/nodes/{name}", body).ok()
 
@@ -85,10 +88,11 @@ def hosts_of(placed):
 
 def test_a_node_without_enough_cpu_is_left_alone(hosts_of, tell):
     hosts = hosts_of("cpu")
-    # A pod without GPUs has most of the second node's 16 CPUs, and goes for nobody.
-    hosts.put(hosts.scene.rivals, "bystander", 0, cpu=10, site=hosts.second)
+    # A pod without GPUs has all but six of the second node's CPUs, and goes for nobody; others have two of the six.
+    hosts.put(hosts.scene.rivals, "bystander", 0, cpu=hosts.cpus(hosts.second) - 6, site=hosts.second)
     hosts.scene.running(hosts.scene.rivals, "bystander")
     hosts.train("new", hosts.second)
+    assert hosts.scene.get(hosts.scene.rivals, "bystander")["status"]["phase"] == "Running"
     hosts.put(hosts.scene.web, "web-0", 2, cpu=8)
     tell(hosts.wait_on_first()["proof"])
 

@@ -150,7 +150,7 @@ class Scene:
             assert "gpuqos.io/eviction-notice" not in there[name].get("annotations", {}), name
         status = self.tenant.object().get("status", {})
         assert not status.get("evictions") and not status.get("evictionCount"), status
-        assert self.train not in evicted(self.cluster)
+        assert (self.mine.name, self.train) not in evicted(self.cluster)
         assert not any(dict(labels).get("tenant") == self.tenant.name
                        for (name, labels), value in self.controller.metrics().items()
                        if name == "gpuqos_eviction_receipts_total" and value)
@@ -163,7 +163,7 @@ class Scene:
             return [v["uid"] for r in receipts for v in r["victims"]] == [uid] and receipts[0] or NotYet((self.objective(), receipts))
         receipt = wait_for(gone, f"{self.train} goes", 60)
         assert receipt["cause"] == "Objective" and "a PCIe switch" in receipt["proof"]
-        wait_for(lambda: self.train in evicted(self.cluster), "the API server was asked", 10)
+        wait_for(lambda: (self.mine.name, self.train) in evicted(self.cluster), "the API server was asked", 10)
         return receipt
 
     def remove(self):
@@ -174,8 +174,8 @@ class Scene:
 
 
 def evicted(cluster):
-    """Names of the pods that the controller asked the API server to evict."""
-    return {event["objectRef"]["name"] for event in cluster.audit("create", "pods", USER)
+    """Namespace and name of the pods that the controller asked the API server to evict."""
+    return {(event["objectRef"]["namespace"], event["objectRef"]["name"]) for event in cluster.audit("create", "pods", USER)
             if event["objectRef"].get("subresource") == "eviction"}
 
 

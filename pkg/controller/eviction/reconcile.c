@@ -243,10 +243,8 @@ static int write_receipts(struct eviction_turn *turn, struct error *err)
 	write->field_manager = API_EVICTIONS_MANAGER;
 	work_write_set_uid(write, turn->reserved);
 	buf_init(&body, LIMIT_JSON_OUTPUT);
-	api_body_tenant_evictions(&body,
-				  &(struct body_seen){turn->facts.name, turn->facts.uid,
-						      turn->facts.resource_version},
-				  turn->receipts, turn->n_receipts);
+	api_body_tenant_evictions(&body, turn->facts.name, turn->facts.uid, turn->receipts,
+				  turn->n_receipts);
 	return write_give_body(write, &body, err);
 }
 

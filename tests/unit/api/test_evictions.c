@@ -185,8 +185,7 @@ static void decode_receipts(struct fixture *f, const struct receipt *receipts, s
 	struct wire_tenant wire;
 
 	buf_reset(&f->text);
-	api_body_tenant_evictions(&f->text, &(struct body_seen){STR("t"), STR("u"), 7}, receipts,
-				  n);
+	api_body_tenant_evictions(&f->text, STR("t"), STR("u"), receipts, n);
 	assert_false(f->text.overflowed);
 	if (json_decode(&wire_tenant_schema, buf_str(&f->text), &f->arena, &wire, &f->err) < 0)
 		fail_msg("%s", f->err.message);
