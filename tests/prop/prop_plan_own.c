@@ -208,6 +208,12 @@ static bool somebody_should(const struct world *w)
 	return false;
 }
 
+static void check_who_goes(struct world *w, size_t at, size_t n)
+{
+	CHECK(w, is_idle(w, at), "%s goes and is not idle", names[at]);
+	CHECK(w, n == (at < 2 ? 2 : 1), "a gang goes in part");
+}
+
 static void check(struct world *w)
 {
 	const struct plan_ask ask = {.pod = TABLE_NONE,
@@ -225,12 +231,8 @@ static void check(struct world *w)
 	if (found.verdict != OWN_GO)
 		return;
 	CHECK(w, found.n <= w->most, "%zu go of %zu", found.n, w->most);
-	for (size_t i = 0; i < found.n; i++) {
-		size_t at = index_of(w, found.pods[i]);
-
-		CHECK(w, is_idle(w, at), "%s goes and is not idle", names[at]);
-		CHECK(w, found.n == (at < 2 ? 2 : 1), "a gang goes in part");
-	}
+	for (size_t i = 0; i < found.n; i++)
+		check_who_goes(w, index_of(w, found.pods[i]), found.n);
 	w->went++;
 }
 
