@@ -457,10 +457,10 @@ void caches_refresh(struct caches *caches, enum cluster_kind kind)
 	struct reflector_stats stats;
 
 	reflector_stats(cache->reflector, &stats);
-	if (!cache->synced || stats.absent)
+	if (stats.absent)
 		return;
 	cache->stale = true;
-	reflector_relist(cache->reflector);
+	reflector_read_anew(cache->reflector);
 }
 
 bool caches_fresh(const struct caches *caches)

@@ -34,7 +34,7 @@ bool caches_synced(const struct caches *caches);
  * All objects of the kind are read anew: another replica may have written some that no watch has
  * shown here yet. caches_fresh() is false until that is done, as it is before caches_synced(), and
  * then `synced` is called again.
- * Nothing happens before the kind was read for the first time.
+ * Nothing happens where there is no such kind.
  */
 void caches_refresh(struct caches *caches, enum cluster_kind kind);
 bool caches_fresh(const struct caches *caches);

@@ -425,6 +425,20 @@ bool watch_relist(struct watch *watch, int64_t now_us, struct watch_step *ret_st
 	return open;
 }
 
+bool watch_read_anew(struct watch *watch, int64_t now_us, struct watch_step *ret_step)
+{
+	bool open = watch->open, aborts = watch->replacing;
+
+	begin_anew(watch);
+	if (open)
+		wait(watch, 0, now_us, ret_step);
+	else
+		stay(watch, ret_step);
+	if (aborts)
+		ret_step->effect = WATCH_EFFECT_ABORT_REPLACE;
+	return open || aborts;
+}
+
 /* --- looking */
 
 void watch_next(struct watch *watch, int64_t now_us, struct watch_step *ret_step)

@@ -100,6 +100,9 @@ void watch_on_failed(struct watch *watch, const struct error *err, int64_t now_u
  * way, or comes when the wait is over.
  */
 bool watch_relist(struct watch *watch, int64_t now_us, struct watch_step *ret_step);
+/* As that, and a full state that is under way is given up for one that begins from now on: what it
+ * shows may be from before. */
+bool watch_read_anew(struct watch *watch, int64_t now_us, struct watch_step *ret_step);
 
 bool watch_synced(const struct watch *watch);           /* a full state was once complete */
 bool watch_absent(const struct watch *watch);           /* optional, and not installed */

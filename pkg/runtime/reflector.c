@@ -373,16 +373,29 @@ void reflector_start(struct reflector *reflector)
 	loop_defer(&reflector->timer);
 }
 
+/* Ends what is under way. */
+static void turn_to(struct reflector *reflector, const struct watch_step *step)
+{
+	kube_abandon(reflector->call);
+	reflector->call = NULL;
+	error_clear(&reflector->pending_error);
+	take_step(reflector, step);
+}
+
 void reflector_relist(struct reflector *reflector)
 {
 	struct watch_step step;
 
-	if (!watch_relist(reflector->watch, now_us(reflector), &step))
-		return;
-	kube_abandon(reflector->call);
-	reflector->call = NULL;
-	error_clear(&reflector->pending_error);
-	take_step(reflector, &step);
+	if (watch_relist(reflector->watch, now_us(reflector), &step))
+		turn_to(reflector, &step);
+}
+
+void reflector_read_anew(struct reflector *reflector)
+{
+	struct watch_step step;
+
+	if (watch_read_anew(reflector->watch, now_us(reflector), &step))
+		turn_to(reflector, &step);
 }
 
 void reflector_stats(const struct reflector *reflector, struct reflector_stats *ret_stats)

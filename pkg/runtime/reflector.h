@@ -53,6 +53,8 @@ void reflector_start(struct reflector *reflector);
 /* The sink wants a full state, now: what it kept of objects is not enough any more. Nothing happens
  * where one is under way. Not from within the sink. */
 void reflector_relist(struct reflector *reflector);
+/* As that, and one that is under way begins anew: what it shows may be from before now. */
+void reflector_read_anew(struct reflector *reflector);
 
 struct reflector_stats {
 	bool synced, absent;   /* absent: synced as empty, since the type is not installed */

@@ -497,6 +497,56 @@ static void test_a_watch_that_waits_comes_back_with_a_full_state(void **state)
 	assert_int_equal(step.action, WATCH_STREAM_LIST);
 }
 
+/* What it shows is of a moment before the wish. */
+static void test_a_full_state_under_way_is_given_up_for_one_from_now_on(void **state)
+{
+	CLEANUP(watch_free) struct watch *watch = watch_new(1);
+	struct watch_step step;
+
+	(void)state;
+	assert_false(watch_read_anew(watch, 0, &step)); /* nothing was asked yet */
+	watch_next(watch, 0, &step);
+	watch_on_event(watch, WATCH_ADDED, "5", false, 1, &step);
+	assert_true(watch_read_anew(watch, 2, &step));
+	assert_int_equal(step.action, WATCH_WAIT);
+	assert_int_equal(step.effect, WATCH_EFFECT_ABORT_REPLACE);
+	assert_int_equal(step.wait_until_us, 2);
+	watch_next(watch, 2, &step);
+	assert_int_equal(step.action, WATCH_STREAM_LIST);
+	assert_int_equal(step.effect, WATCH_EFFECT_BEGIN_REPLACE);
+	watch_on_event(watch, WATCH_BOOKMARK, "7", true, 3, &step);
+	assert_int_equal(step.effect, WATCH_EFFECT_END_REPLACE);
+	/* A watch that works is ended for it, as by watch_relist(). */
+	assert_true(watch_read_anew(watch, 4, &step));
+	assert_int_equal(step.effect, WATCH_EFFECT_NONE);
+	watch_next(watch, 4, &step);
+	assert_int_equal(step.effect, WATCH_EFFECT_BEGIN_REPLACE);
+}
+
+/* Between two pages it is told at once that the first counts no more; the pause stays. */
+static void test_a_list_between_two_pages_is_given_up_at_once(void **state)
+{
+	CLEANUP(watch_free) struct watch *watch = watch_new(1);
+	const struct error passing = {.kind = ERROR_UNAVAILABLE},
+			   refusal = {.kind = ERROR_INVALID, .http_status = 422};
+	struct watch_step step;
+	int64_t until_us;
+
+	(void)state;
+	watch_next(watch, 0, &step);
+	watch_on_failed(watch, &refusal, 0, &step);
+	watch_on_page(watch, "9", "more", 1, &step);
+	watch_on_failed(watch, &passing, 2, &step);
+	until_us = step.wait_until_us;
+	assert_true(watch_read_anew(watch, 3, &step));
+	assert_int_equal(step.effect, WATCH_EFFECT_ABORT_REPLACE);
+	assert_int_equal(step.wait_until_us, until_us);
+	watch_next(watch, until_us, &step);
+	assert_int_equal(step.action, WATCH_LIST_PAGE);
+	assert_string_equal(step.continue_token, "");
+	assert_int_equal(step.effect, WATCH_EFFECT_BEGIN_REPLACE);
+}
+
 static void test_free_accepts_null(void **state)
 {
 	(void)state;
@@ -513,6 +563,8 @@ int main(void)
 		cmocka_unit_test(test_seeds_spread_reconnects),
 		cmocka_unit_test(test_a_store_may_want_a_new_full_state),
 		cmocka_unit_test(test_a_watch_that_waits_comes_back_with_a_full_state),
+		cmocka_unit_test(test_a_full_state_under_way_is_given_up_for_one_from_now_on),
+		cmocka_unit_test(test_a_list_between_two_pages_is_given_up_at_once),
 		cmocka_unit_test(test_free_accepts_null),
 	};
 	struct CMUnitTest tests[ARRAY_SIZE(scripts) + ARRAY_SIZE(optional_scripts) + FIXED_TESTS];
