@@ -20,6 +20,7 @@
 #include "cluster/nodes/gpunodes.h"
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
+#include "lib/cards.h"
 #include "lib/layouts.h"
 #include "lib/team.h"
 #include "plan/own.h"
@@ -58,21 +59,10 @@ static bool chance(struct world *w, uint64_t percent)
 
 static void add_node(struct world *w)
 {
-	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
-				     .product = STR("H100"),
-				     .unit_memory = 80 * GIB,
-				     .count = 8,
-				     .allocatable = 8,
-				     .sharing = DEVICE_WHOLE};
-	struct node_facts facts = {.name = STR("n"),
-				   .uid = STR("n"),
-				   .ready = NODE_READY,
-				   .offers = &offer,
-				   .n_offers = 1,
-				   .layout = &w->machine.layout,
-				   .layout_state = LAYOUT_IS_KNOWN};
-
-	assert_int_equal(cluster_apply_node(w->cluster, &facts, NULL), 0);
+	cards_add_node(w->cluster, 8,
+		       (struct node_facts){.name = STR("n"),
+					   .ready = NODE_READY,
+					   .layout = &w->machine.layout});
 }
 
 static void add_pod(struct world *w, size_t i)

@@ -553,11 +553,9 @@ static void test_free_accepts_null(void **state)
 	watch_free(NULL);
 }
 
-#define FIXED_TESTS 6
-
 int main(void)
 {
-	const struct CMUnitTest fixed[FIXED_TESTS] = {
+	const struct CMUnitTest fixed[] = {
 		cmocka_unit_test(test_counters_and_age),
 		cmocka_unit_test(test_text_longer_than_its_limit_is_a_failure),
 		cmocka_unit_test(test_seeds_spread_reconnects),
@@ -567,7 +565,8 @@ int main(void)
 		cmocka_unit_test(test_a_list_between_two_pages_is_given_up_at_once),
 		cmocka_unit_test(test_free_accepts_null),
 	};
-	struct CMUnitTest tests[ARRAY_SIZE(scripts) + ARRAY_SIZE(optional_scripts) + FIXED_TESTS];
+	struct CMUnitTest
+		tests[ARRAY_SIZE(scripts) + ARRAY_SIZE(optional_scripts) + ARRAY_SIZE(fixed)];
 	struct CMUnitTest *next = tests;
 
 	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++)

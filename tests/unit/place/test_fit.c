@@ -12,6 +12,7 @@
 #include "base/macros.h"
 #include "cluster/placing/assume.h"
 #include "cluster/read.h"
+#include "lib/cards.h"
 #include "lib/layouts.h"
 #include "place/place.h"
 
@@ -50,21 +51,9 @@ static void scene_free(struct scene *s)
 
 static void add_node(struct scene *s, const char *name, const struct layout *layout)
 {
-	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
-				     .product = STR("H100"),
-				     .unit_memory = 80 * GIB,
-				     .count = 8,
-				     .allocatable = 8,
-				     .sharing = DEVICE_WHOLE};
-	struct node_facts facts = {.name = str_from(name),
-				   .uid = str_from(name),
-				   .ready = NODE_READY,
-				   .offers = &offer,
-				   .n_offers = 1,
-				   .layout = layout,
-				   .layout_state = layout ? LAYOUT_IS_KNOWN : LAYOUT_IS_ABSENT};
-
-	assert_int_equal(cluster_apply_node(s->cluster, &facts, NULL), 0);
+	cards_add_node(
+		s->cluster, 8,
+		(struct node_facts){.name = str_from(name), .ready = NODE_READY, .layout = layout});
 }
 
 static void add_namespace(struct scene *s, const char *name, const char *tenant)

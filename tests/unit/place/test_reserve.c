@@ -13,6 +13,7 @@
 #include "cluster/placing/reserve.h"
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
+#include "lib/cards.h"
 #include "place/place.h"
 
 #define NOW   (1000 * USEC_PER_SEC)
@@ -30,19 +31,8 @@ struct scene {
 
 static void add_node(struct scene *s, const char *name)
 {
-	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
-				     .product = STR("H100"),
-				     .unit_memory = 80 * GIB,
-				     .count = 8,
-				     .allocatable = 8,
-				     .sharing = DEVICE_WHOLE};
-	struct node_facts facts = {.name = str_from(name),
-				   .uid = str_from(name),
-				   .ready = NODE_READY,
-				   .offers = &offer,
-				   .n_offers = 1};
-
-	assert_int_equal(cluster_apply_node(s->cluster, &facts, NULL), 0);
+	cards_add_node(s->cluster, 8,
+		       (struct node_facts){.name = str_from(name), .ready = NODE_READY});
 }
 
 static void add_tenant(struct scene *s, const char *name, enum tenant_tier tier,

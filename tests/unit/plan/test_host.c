@@ -15,6 +15,7 @@
 #include "base/macros.h"
 #include "cluster/placing/assume.h"
 #include "cluster/read.h"
+#include "lib/cards.h"
 #include "plan/host.h"
 
 struct scene {
@@ -45,20 +46,9 @@ static int teardown(void **state)
 
 static void add_node(struct scene *s, const char *name, struct host_facts host)
 {
-	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
-				     .product = STR("H100"),
-				     .unit_memory = 80 * GIB,
-				     .count = 8,
-				     .allocatable = 8,
-				     .sharing = DEVICE_WHOLE};
-	struct node_facts facts = {.name = str_from(name),
-				   .uid = str_from(name),
-				   .ready = NODE_READY,
-				   .offers = &offer,
-				   .n_offers = 1,
-				   .host = &host};
-
-	assert_int_equal(cluster_apply_node(s->cluster, &facts, NULL), 0);
+	cards_add_node(
+		s->cluster, 8,
+		(struct node_facts){.name = str_from(name), .ready = NODE_READY, .host = &host});
 }
 
 static struct host_facts plenty(void)

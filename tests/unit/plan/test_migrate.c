@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
+#include "lib/cards.h"
 #include "lib/layouts.h"
 #include "plan/migrate.h"
 
@@ -31,21 +32,9 @@ struct scene {
 static void add_node(struct scene *s, const char *name, const struct layout *layout,
 		     enum node_ready ready)
 {
-	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
-				     .product = STR("H100"),
-				     .unit_memory = 80 * GIB,
-				     .count = 8,
-				     .allocatable = 8,
-				     .sharing = DEVICE_WHOLE};
-	struct node_facts facts = {.name = str_from(name),
-				   .uid = str_from(name),
-				   .ready = ready,
-				   .offers = &offer,
-				   .n_offers = 1,
-				   .layout = layout,
-				   .layout_state = LAYOUT_IS_KNOWN};
-
-	assert_int_equal(cluster_apply_node(s->cluster, &facts, NULL), 0);
+	cards_add_node(
+		s->cluster, 8,
+		(struct node_facts){.name = str_from(name), .ready = ready, .layout = layout});
 }
 
 static int setup(void **state)

@@ -15,6 +15,7 @@
 #include "cluster/placing/reserve.h"
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
+#include "lib/cards.h"
 #include "plan/plan.h"
 
 #define NOW (1000000 * USEC_PER_SEC)
@@ -33,19 +34,8 @@ struct scene {
 
 static void add_node(struct scene *s, const char *name, int64_t cards, enum node_ready ready)
 {
-	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
-				     .product = STR("H100"),
-				     .unit_memory = 80 * GIB,
-				     .count = cards,
-				     .allocatable = cards,
-				     .sharing = DEVICE_WHOLE};
-	struct node_facts facts = {.name = str_from(name),
-				   .uid = str_from(name),
-				   .ready = ready,
-				   .offers = &offer,
-				   .n_offers = 1};
-
-	assert_int_equal(cluster_apply_node(s->cluster, &facts, NULL), 0);
+	cards_add_node(s->cluster, cards,
+		       (struct node_facts){.name = str_from(name), .ready = ready});
 }
 
 static void add_tenant(struct scene *s, const char *name, enum tenant_tier tier, int64_t ceiling)

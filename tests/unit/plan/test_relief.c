@@ -15,6 +15,7 @@
 #include "cluster/nodes/gpunodes.h"
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
+#include "lib/cards.h"
 #include "lib/layouts.h"
 #include "lib/team.h"
 #include "plan/relief.h"
@@ -47,25 +48,15 @@ struct pod {
 
 static void add_node(struct scene *s)
 {
-	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
-				     .product = STR("H100"),
-				     .unit_memory = 80 * GIB,
-				     .count = 8,
-				     .allocatable = 8,
-				     .sharing = DEVICE_WHOLE};
-	struct node_facts facts = {.name = STR("n"),
-				   .uid = STR("n"),
-				   .ready = NODE_READY,
-				   .offers = &offer,
-				   .n_offers = 1,
-				   .layout = &s->machine.layout,
-				   .layout_state = LAYOUT_IS_KNOWN};
 	struct agent_facts agent = {.name = STR("gpuqos-agent-n"),
 				    .holder = STR("n"),
 				    .renew_us = NOW,
 				    .duration_us = 40 * USEC_PER_SEC};
 
-	assert_int_equal(cluster_apply_node(s->cluster, &facts, NULL), 0);
+	cards_add_node(s->cluster, 8,
+		       (struct node_facts){.name = STR("n"),
+					   .ready = NODE_READY,
+					   .layout = &s->machine.layout});
 	assert_int_equal(cluster_apply_agent(s->cluster, &agent, NOW, NULL), 0);
 }
 
