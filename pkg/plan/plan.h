@@ -38,6 +38,8 @@
 
 #define PLAN_EXACT  12
 #define PLAN_TRIALS 20000
+/* Nodes of a step where others wait for the loop: a fraction of a millisecond. */
+#define PLAN_STEP_NODES 64
 
 /* name, text: why a pod is no victim. In the order in which they are looked for. */
 #define PLAN_EXEMPTIONS(X)                                                                 \

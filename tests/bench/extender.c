@@ -30,13 +30,12 @@
 #include "lib/layouts.h"
 #include "plan/plan.h"
 
-#define NODES        5000
-#define CARDS        8
-#define SHAPES       3
-#define NAMESPACES   10
-#define PODS         64 /* that wait */
-#define MAX_ROUNDS   10000
-#define NODES_A_TURN 64 /* of a plan, as the controller looks at */
+#define NODES      5000
+#define CARDS      8
+#define SHAPES     3
+#define NAMESPACES 10
+#define PODS       64 /* that wait */
+#define MAX_ROUNDS 10000
 
 struct scene {
 	struct loop *loop;
@@ -363,7 +362,7 @@ static int64_t search_turn(struct search *search, const struct scene *s)
 
 	if (!search->plan)
 		search_begin(search, s);
-	if (plan_step(search->plan, NODES_A_TURN)) {
+	if (plan_step(search->plan, PLAN_STEP_NODES)) {
 		if (!plan_finish(search->plan, &found))
 			crowd_check(-1, &(struct error){.message = "there is no plan"});
 		plan_free(search->plan);

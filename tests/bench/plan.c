@@ -16,7 +16,6 @@
 #include "plan/plan.h"
 
 #define ROUNDS 50
-#define STEP   128
 
 struct scene {
 	struct cluster *cluster;
@@ -51,7 +50,7 @@ static double plan_us(struct scene *s, uint32_t pod, int64_t now_us, double *ret
 	bool over = false;
 
 	while (!over) {
-		over = plan_step(plan, STEP);
+		over = plan_step(plan, PLAN_STEP_NODES);
 		if (cpu_us() - before > *ret_step)
 			*ret_step = cpu_us() - before;
 		before = cpu_us();

@@ -352,7 +352,8 @@ int eviction_reconcile(void *context, uint32_t tenant, struct work_set *set, str
 	int64_t next_us;
 
 	cluster_expire_holds(reconciler->cluster, turn.now_real_us, &next_us);
-	if (!cluster_tenant_has(reconciler->cluster, tenant) || is_unseen(&turn) || !gather(&turn))
+	if (!cluster_tenant_has(reconciler->cluster, tenant) || is_unseen(&turn) ||
+	    eviction_searches(&turn) || !gather(&turn))
 		return 0;
 	if (decide(&turn, err) == 0)
 		return 0;

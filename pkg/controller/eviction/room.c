@@ -13,7 +13,6 @@
 #include "controller/eviction/turn.h"
 #include "plan/cause.h"
 
-#define NODES_A_TURN      64
 #define PLAN_MOST_US      (5 * USEC_PER_SEC) /* then another tenant's turn has come */
 #define ANOTHER_US        (USEC_PER_SEC / 10)
 #define VAIN_US           (10 * USEC_PER_SEC) /* until it is tried again, twice as long each time */
@@ -55,14 +54,18 @@ static bool is_ours(const struct eviction_turn *turn)
 	return search->plan && search->tenant == turn->tenant;
 }
 
-static bool is_to_go_on(const struct eviction_turn *turn)
+static bool still_waits(const struct eviction_turn *turn)
 {
 	const struct eviction_search *search = &turn->reconciler->search;
 	const struct cluster *cluster = turn->reconciler->cluster;
 
 	return cluster_pod_is(cluster, search->pod, search->uid) &&
-	       cluster_pod_waits(cluster, search->pod) &&
-	       search->generation == turn->facts.generation;
+	       cluster_pod_waits(cluster, search->pod);
+}
+
+static bool is_to_go_on(const struct eviction_turn *turn)
+{
+	return still_waits(turn) && turn->reconciler->search.generation == turn->facts.generation;
 }
 
 /* --- those for whom nothing was found */
@@ -246,18 +249,32 @@ static void issue(struct eviction_turn *turn, const struct receipt_pod *self,
 
 /* --- the search */
 
+/* True: all nodes were looked at; false: more are in the loop's next turn. */
+static bool look_further(struct eviction_turn *turn)
+{
+	struct eviction_search *search = &turn->reconciler->search;
+
+	search->ask.now_us = turn->now_us;
+	search->ask.now_real_us = turn->now_real_us;
+	if (plan_step(search->plan, PLAN_STEP_NODES))
+		return true;
+	turn->set->look_again_us = turn->now_us;
+	return false;
+}
+
+bool eviction_searches(struct eviction_turn *turn)
+{
+	return is_ours(turn) && still_waits(turn) && !look_further(turn);
+}
+
 static void go_on(struct eviction_turn *turn)
 {
 	struct eviction_search *search = &turn->reconciler->search;
 	struct receipt_pod self;
 	struct plan_found found;
 
-	search->ask.now_us = turn->now_us;
-	search->ask.now_real_us = turn->now_real_us;
-	if (!plan_step(search->plan, NODES_A_TURN)) {
-		turn->set->look_again_us = turn->now_us; /* in the loop's next turn */
+	if (!look_further(turn))
 		return;
-	}
 	if (!eviction_name_pod(turn, search->pod, &self))
 		drop(search);
 	else if (plan_finish(search->plan, &found))

@@ -77,6 +77,9 @@ bool eviction_spare(struct eviction_turn *turn, const struct eviction_choice *ch
  */
 bool eviction_issue(struct eviction_turn *turn, const struct receipt *draft, uint32_t pod);
 
+/* A plan for a pod of the tenant is under way, and is not complete with this turn's nodes: until it
+ * is, nothing else is looked at, so that a turn costs what its nodes do. */
+bool eviction_searches(struct eviction_turn *turn);
 /* Before the writes, each of them unless there is a new receipt. */
 void eviction_make_room(struct eviction_turn *turn);
 void eviction_relieve(struct eviction_turn *turn);
