@@ -34,9 +34,8 @@ int evict_write(struct work_set *set, const struct evict_ask *ask, struct error 
 }
 
 /*
- * kind of the error, what the cluster is told, the metric's label. Who was not answered may have
- * evicted all the same: that counts as issued, lest a second pod goes for the same bytes. A pod of
- * another uid by now (409) is one that this uid will not be found again.
+ * kind of the error, what the cluster is told, the metric's label. A pod of another uid by now
+ * (409) is one that this uid will not be found again.
  */
 static const struct {
 	enum error_kind kind;
@@ -46,7 +45,6 @@ static const struct {
 	{ERROR_BUDGET, EVICTION_BUDGET, "budget"},
 	{ERROR_CONFLICT, EVICTION_FAILED, "changed"},
 	{ERROR_FORBIDDEN, EVICTION_FORBIDDEN, "forbidden"},
-	{ERROR_TIMEOUT, EVICTION_ISSUED, "unanswered"},
 	{ERROR_THROTTLED, EVICTION_THROTTLED, "throttled"},
 };
 
@@ -71,6 +69,11 @@ bool evict_written(const struct evict_books *books, const struct work_write *wri
 			eviction.outcome = outcomes[i].outcome;
 			result = outcomes[i].result;
 		}
+	if (write_is_unanswered(err)) {
+		/* it may go all the same: no second pod is to go for the same bytes */
+		eviction.outcome = EVICTION_UNANSWERED;
+		result = "unanswered";
+	}
 	cluster_note_eviction(books->cluster, &eviction);
 	metric_add(books->metric, (const char *const[]){write->namespace, write->reason, result},
 		   1);

@@ -21,6 +21,13 @@ int write_give_body(struct work_write *write, struct buf *body, struct error *er
 	return 0;
 }
 
+bool write_is_unanswered(const struct error *err)
+{
+	if (!err || err->kind == ERROR_FENCED)
+		return false;
+	return err->kind == ERROR_TIMEOUT || !err->http_status || err->http_status > 500;
+}
+
 uint64_t write_answered_version(const struct kube_answer *answer, struct arena *arena)
 {
 	struct api_bytes object;

@@ -14,6 +14,12 @@
  */
 int write_give_body(struct work_write *write, struct buf *body, struct error *err);
 
+/*
+ * Whether it may have been done although it failed: no answer came, or one of who stands before the
+ * API server, or the store did not answer the API server in time. False for NULL.
+ */
+bool write_is_unanswered(const struct error *err);
+
 /* The resourceVersion of the object that came of a write, 0 where it is no number. @arena is reset.
  */
 uint64_t write_answered_version(const struct kube_answer *answer, struct arena *arena);

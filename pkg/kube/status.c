@@ -91,12 +91,23 @@ static bool is_kept_by_budget(const struct wire_status *status)
 		mentions(status->message, STR("PodDisruptionBudget")));
 }
 
+/* The API server passes on what etcd's client says; what came of a write is not known to it
+ * either. */
+static bool is_of_store(const struct wire_status *status)
+{
+	return status->code == 500 && (str_starts_with(status->message, STR("etcdserver: ")) ||
+				       str_starts_with(status->message, STR("rpc error: ")) ||
+				       mentions(status->message, STR("context deadline exceeded")));
+}
+
 static enum error_kind kind_of_status(const struct wire_status *status)
 {
 	if (is_from_future(status))
 		return ERROR_EXPIRED;
 	if (is_kept_by_budget(status))
 		return ERROR_BUDGET;
+	if (is_of_store(status))
+		return ERROR_TIMEOUT;
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (str_equal(status->reason, str_from(reasons[i].reason)))
 			return reasons[i].kind;

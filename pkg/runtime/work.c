@@ -33,20 +33,29 @@ struct work {
 	struct metric_family *results, *latency, *duration, *depth, *in_flight;
 };
 
+struct flight;
+
+/* One write that was sent. */
+struct sending {
+	struct flight *flight;
+	struct kube_call *call; /* NULL: answered, or not sent yet */
+};
+
 /* One key's writes under way. */
 struct flight {
 	struct list link;
-	struct work *work; /* NULL once the work was stopped: only the answer is awaited */
+	struct work *work; /* NULL once the work was stopped: only the answers are awaited */
 	uint32_t key;
 	struct work_set set;
-	size_t next;
+	struct sending sendings[LIMIT_WRITES_PER_RECONCILE]; /* likewise */
+	size_t n_sent, n_answered;
 	int64_t began_us;
-	struct kube_call *call;
+	struct error failed;  /* nothing more is sent */
 	struct error refused; /* the first write that the server refused for good */
 };
 
 static void work_turn(void *context);
-static void flight_send(struct flight *flight);
+static void flight_go_on(struct flight *flight);
 
 void work_set_clear(struct work_set *set)
 {
@@ -211,13 +220,15 @@ static void flight_free(struct flight *flight)
 	mem_free(flight);
 }
 
-static void flight_end(struct flight *flight, const struct error *err)
+static void flight_end(struct flight *flight)
 {
+	const struct error *err =
+		flight->failed.kind != ERROR_NONE ? &flight->failed : &flight->refused;
 	struct work *work = flight->work;
 
 	list_unlink(&flight->link);
 	work->n_flights--;
-	if (err)
+	if (err->kind != ERROR_NONE)
 		key_failed(work, flight->key, err);
 	else
 		key_succeeded(work, flight->key, flight->set.look_again_us);
@@ -265,41 +276,46 @@ static bool is_fine(const struct work_write *write, enum error_kind kind)
 	       (kind == ERROR_EXISTS && write->exists_is_fine);
 }
 
+/* What a failed write means for those of its set. */
+static void take_failure(struct flight *flight, const struct work_write *write,
+			 const struct error *err)
+{
+	struct error *kept;
+
+	if (write->may_fail && is_of_the_write(err))
+		return;
+	kept = write->required || !is_refusal(err) ? &flight->failed : &flight->refused;
+	if (kept->kind == ERROR_NONE)
+		*kept = *err;
+}
+
 static void on_written(void *context, const struct kube_answer *answer, const struct error *err)
 {
-	struct flight *flight = context;
+	struct sending *sending = context;
+	struct flight *flight = sending->flight;
 	struct work *work = flight->work;
+	struct work_write *write = &flight->set.writes[sending - flight->sendings];
 
-	flight->call = NULL;
+	sending->call = NULL;
+	flight->n_answered++;
 	if (!work) {
-		flight_free(flight);
+		if (flight->n_answered == flight->n_sent)
+			flight_free(flight);
 		return;
 	}
-	struct work_write *write = &flight->set.writes[flight->next];
-
 	if (err && is_fine(write, err->kind))
 		err = NULL;
 	if (work->options.written)
 		work->options.written(work->options.context, flight->key, write, answer, err);
-	if (err && write->may_fail && is_of_the_write(err))
-		err = NULL;
-	if (err && (write->required || !is_refusal(err))) {
-		flight_end(flight, err);
-		return;
-	}
-	if (err && flight->refused.kind == ERROR_NONE)
-		flight->refused = *err;
-	flight->next++;
-	flight_send(flight);
+	if (err)
+		take_failure(flight, write, err);
+	flight_go_on(flight);
 }
 
-static void flight_send(struct flight *flight)
+static void send_next(struct flight *flight)
 {
-	if (flight->next == flight->set.n_writes) {
-		flight_end(flight, flight->refused.kind == ERROR_NONE ? NULL : &flight->refused);
-		return;
-	}
-	const struct work_write *write = &flight->set.writes[flight->next];
+	struct sending *sending = &flight->sendings[flight->n_sent];
+	const struct work_write *write = &flight->set.writes[flight->n_sent++];
 	struct kube_request request = {
 		.verb = write->verb,
 		.type = write->type,
@@ -310,9 +326,29 @@ static void flight_send(struct flight *flight)
 		.fenced = true,
 		.field_manager = write->field_manager,
 	};
-	struct kube_handlers handlers = {.on_done = on_written, .context = flight};
+	struct kube_handlers handlers = {.on_done = on_written, .context = sending};
 
-	flight->call = kube_send(flight->work->client, KUBE_WRITE, &request, &handlers);
+	sending->flight = flight;
+	sending->call = kube_send(flight->work->client, KUBE_WRITE, &request, &handlers);
+}
+
+/* Whether the next write may be sent: all before it are answered, or need not be. */
+static bool may_send(const struct flight *flight)
+{
+	if (flight->n_sent == flight->set.n_writes || flight->failed.kind != ERROR_NONE)
+		return false;
+	for (size_t i = 0; i < flight->n_sent; i++)
+		if (flight->sendings[i].call && !flight->set.writes[i].unawaited)
+			return false;
+	return true;
+}
+
+static void flight_go_on(struct flight *flight)
+{
+	while (may_send(flight))
+		send_next(flight);
+	if (flight->n_answered == flight->n_sent)
+		flight_end(flight);
 }
 
 static void flight_start(struct work *work, uint32_t key, struct work_set *set, int64_t began_us)
@@ -325,7 +361,7 @@ static void flight_start(struct work *work, uint32_t key, struct work_set *set, 
 	flight->began_us = began_us;
 	list_append(&work->flights, &flight->link);
 	work->n_flights++;
-	flight_send(flight);
+	flight_go_on(flight);
 }
 
 static void reconcile(struct work *work, uint32_t key)
@@ -383,7 +419,9 @@ void work_stop(struct work *work)
 		list_unlink(&flight->link);
 		queue_done(work->queue, flight->key, loop_now(work->loop));
 		flight->work = NULL;
-		kube_cancel(flight->call);
+		for (size_t i = 0; i < flight->n_sent; i++)
+			if (flight->sendings[i].call)
+				kube_cancel(flight->sendings[i].call);
 	}
 	work->n_flights = 0;
 	show_depth(work);

@@ -9,11 +9,12 @@
 
 /*
  * Reconciles: takes keys from a work queue, one per loop turn, asks for their writes and sends
- * these in order, one set per key in flight. All done, or one failed: the key is done, and queued
- * again by what came of it (a change seen by a watch, a back-off after a failure, a time the
- * decision named). A write that the server refuses for good, INVALID or FORBIDDEN, is a failure
- * too, but the others of the set are sent all the same. Reconcilers read state and return intent;
- * how a write went is told to `written`, for what no watch will show.
+ * these in order, each when the one before it is answered, one set per key in flight. All done, or
+ * one failed: the key is done, and queued again by what came of it (a change seen by a watch, a
+ * back-off after a failure, a time the decision named). A write that the server refuses for good,
+ * INVALID or FORBIDDEN, is a failure too, but the others of the set are sent all the same.
+ * Reconcilers read state and return intent; how a write went is told to `written`, for what no
+ * watch will show.
  */
 struct work_write {
 	enum kube_verb verb; /* CREATE, UPDATE, APPLY, MERGE_PATCH, DELETE */
@@ -30,6 +31,8 @@ struct work_write {
 	/* What is written behind it must not be where this was not: a refusal, or a 500, ends the
 	 * set. */
 	bool required;
+	/* The write behind it is sent without waiting for its answer, and may be done first. */
+	bool unawaited;
 	const char *field_manager; /* static or NULL: the controller's (kube/client.h) */
 	const char *reason;        /* static or NULL; why, for `written` */
 	char uid[LIMIT_NAME + 1];  /* of the object that is meant; for `written` */

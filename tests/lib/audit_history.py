@@ -237,7 +237,7 @@ class History:
             return
         if event["verb"] == "patch" and "gpuqos.io/eviction-notice" in str(event.get("requestObject")):
             # One that the API server was too busy for counts: nobody waits for it.
-            self.notices.append((user, event["requestObject"]["metadata"].get("uid"), when))
+            self.notices.append((user, event["requestObject"]["metadata"].get("uid"), seconds(event["requestReceivedTimestamp"])))
         if (resource, part) == ("pods", "eviction"):
             self._evict(user, where, event, when, status)
         elif 200 <= status < 300:

@@ -240,7 +240,7 @@ DOCTORED = {
     "no receipt at all": (drop("issued", "settled"), "no receipt that was Issued before"),
     "the receipt comes after": (all_of(moved("notice", 99), moved("evict", 99.5)), "no receipt that was Issued before"),
     "the receipt was a plan": (both(outcome="Planned"), "no receipt that was Issued before"),
-    "no notice": (drop("notice"), "no notice before"),
+    "no notice": (drop("notice"), "no notice before, or with it"),
     "a grace that is too long": (set_in("evict", "requestObject", "deleteOptions", "gracePeriodSeconds", value=4), "its grace is 4 s, above 2"),
     "a pod deleted": (add(deleted=event(101, "delete", "pods", "t1", {"kind": "Status"}, "train", user=USER)), "deletes pods itself"),
     "a budget of none": (add(b=budget("b", maxUnavailable=0)), "PodDisruptionBudget b allowed none"),

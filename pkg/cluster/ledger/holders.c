@@ -46,16 +46,17 @@ static int64_t backoff(uint32_t refusals)
 static struct eviction_record *note(struct cluster *cluster, uint32_t namespace,
 				    const struct eviction *eviction, uint32_t *slot)
 {
-	bool issued = eviction->outcome == EVICTION_ISSUED;
+	bool unanswered = eviction->outcome == EVICTION_UNANSWERED;
+	bool issued = unanswered || eviction->outcome == EVICTION_ISSUED;
+	int64_t issued_us = unanswered ? EVICTION_UNANSWERED_US : EVICTION_SHOWN_US;
 	struct eviction_record *record;
 
 	if (*slot == TABLE_NONE)
 		*slot = table_add(&cluster->evictions);
 	record = eviction_at(cluster, *slot);
-	record->outcome = (uint32_t)eviction->outcome;
+	record->outcome = issued ? EVICTION_ISSUED : (uint32_t)eviction->outcome;
 	record->refusals = issued ? 0 : record->refusals + 1;
-	record->until_us =
-		eviction->now_us + (issued ? EVICTION_SHOWN_US : backoff(record->refusals));
+	record->until_us = eviction->now_us + (issued ? issued_us : backoff(record->refusals));
 	record->pod = TABLE_NONE;
 	mark_namespace(cluster, namespace);
 	return record;

@@ -13,9 +13,11 @@
  * asked in its place.
  */
 
-/* name, why the API server did not evict; NULL where it did */
+/* name, why the API server did not evict; NULL where it did, or may have: who was not answered
+ * does not know */
 #define EVICTION_OUTCOMES(X)                                       \
 	X(ISSUED, NULL)                                            \
+	X(UNANSWERED, NULL)                                        \
 	X(BUDGET, "a PodDisruptionBudget allows no eviction now")  \
 	X(THROTTLED, "the API server takes no more evictions now") \
 	X(FORBIDDEN, "gpuqos has no right to evict it")            \
@@ -33,6 +35,8 @@ const char *eviction_text(enum eviction_outcome outcome);
 /* An eviction counts as under way for so long if no watch shows it. Where the cache does not keep
  * the pod, no watch can: then until its claims are gone. */
 #define EVICTION_SHOWN_US (60 * USEC_PER_SEC)
+/* One that was not answered: a watch shows by then that it was heard, or it is asked for again. */
+#define EVICTION_UNANSWERED_US (5 * USEC_PER_SEC)
 /* Who refused is asked again after the first, later after twice the time, at most the second. */
 #define EVICTION_BACKOFF_US      (10 * USEC_PER_SEC)
 #define EVICTION_BACKOFF_MOST_US (160 * USEC_PER_SEC)

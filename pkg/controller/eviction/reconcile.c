@@ -360,23 +360,17 @@ int eviction_reconcile(void *context, uint32_t tenant, struct work_set *set, str
 	return error_wrap(err, "evictions of tenant %.*s", STR_ARGS(turn.facts.name));
 }
 
-/* Whether it is known that no receipt came of the write. */
-static bool is_not_written(const struct error *err)
-{
-	return err && err->http_status && err->kind != ERROR_TIMEOUT;
-}
-
 static void receipts_written(struct eviction_reconciler *reconciler, uint32_t tenant,
 			     const struct work_write *write, const struct kube_answer *answer,
 			     const struct error *err)
 {
 	struct eviction_unseen *unseen = &reconciler->unseen;
 	int64_t now_us = loop_now(reconciler->loop);
-	bool new = write->uid[0],
-	     ours = new && unseen->tenant ==
-				   tenant &&str_equal(str_from(unseen->id), str_from(write->uid));
+	bool is_new = write->uid[0];
+	bool ours = is_new && unseen->tenant == tenant &&
+		    str_equal(str_from(unseen->id), str_from(write->uid));
 
-	if (new &&is_not_written(err)) {
+	if (is_new && err && !write_is_unanswered(err)) {
 		cluster_release_hold(reconciler->cluster, str_from(write->name),
 				     str_from(write->uid));
 		if (ours)

@@ -32,6 +32,7 @@ static int write_notice(struct eviction_turn *turn, const struct receipt_pod *po
 
 	write->missing_is_fine = true;
 	write->may_fail = true;
+	write->unawaited = true;
 	buf_init(&body, LIMIT_JSON_OUTPUT);
 	api_body_eviction_notice(&body, pod->uid, receipt, turn->now_real_us);
 	return write_give_body(write, &body, err);

@@ -200,12 +200,6 @@ int quota_reconcile(void *context, uint32_t namespace, struct work_set *set, str
 	return r < 0 ? error_wrap(err, "namespace %.*s", STR_ARGS(turn.namespace.name)) : 0;
 }
 
-/* Whether the API server is known to have done nothing, or what. */
-static bool is_settled(const struct error *err)
-{
-	return !err || (err->http_status && err->kind != ERROR_TIMEOUT);
-}
-
 void quota_written(void *context, uint32_t namespace, const struct work_write *write,
 		   const struct kube_answer *answer, const struct error *err)
 {
@@ -221,7 +215,7 @@ void quota_written(void *context, uint32_t namespace, const struct work_write *w
 	if (!err)
 		version =
 			write_expect(reconciler->caches, write, answer, &reconciler->arena, now_us);
-	if (write->verb == KUBE_DELETE || !is_settled(err))
+	if (write->verb == KUBE_DELETE || write_is_unanswered(err))
 		return;
 	if (write->type == &api_resource_quotas)
 		cluster_note_answered(reconciler->cluster, namespace, CLUSTER_RESOURCE_QUOTAS,

@@ -116,6 +116,18 @@ static void test_an_eviction_that_was_issued_is_under_way(void **state)
 	assert_false(victim_at(c, "p", NOW_US + EVICTION_SHOWN_US).terminating);
 }
 
+static void test_an_eviction_that_was_not_answered_is_under_way_for_a_moment(void **state)
+{
+	struct cluster *c = *state;
+
+	apply_node(c, node_facts());
+	apply_pod(c, pod_facts());
+	note(c, EVICTION_UNANSWERED);
+	assert_true(victim_at(c, "p", NOW_US + EVICTION_UNANSWERED_US - 1).terminating);
+	assert_false(victim_at(c, "p", NOW_US + EVICTION_UNANSWERED_US).terminating);
+	assert_null(victim_at(c, "p", NOW_US).refused);
+}
+
 static void test_a_refusal_is_told_until_it_may_be_asked_again(void **state)
 {
 	struct cluster *c = *state;
@@ -175,6 +187,7 @@ int main(void)
 		TEST(test_the_tenant_of_its_namespace_tells_its_tier),
 		TEST(test_it_borrows_where_more_is_used_than_was_granted),
 		TEST(test_an_eviction_that_was_issued_is_under_way),
+		TEST(test_an_eviction_that_was_not_answered_is_under_way_for_a_moment),
 		TEST(test_whose_run_ends_for_good),
 		TEST(test_a_refusal_is_told_until_it_may_be_asked_again),
 	};

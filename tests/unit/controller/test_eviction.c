@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include "api/type.h"
+#include "base/macros.h"
 #include "base/mem.h"
+#include "cluster/ledger/holders.h"
 #include "cluster/looks.h"
 #include "cluster/placing/reserve.h"
 #include "cluster/read.h"
@@ -191,7 +193,7 @@ static void room_is_kept_where_an_outcome_could_not_be_written(void **state)
 {
 	struct world *w = *state;
 	struct error lost = {.kind = ERROR_UNAVAILABLE};
-	struct error refused = {.kind = ERROR_UNAVAILABLE};
+	struct error refused = {.kind = ERROR_FORBIDDEN, .http_status = 403};
 	struct work_write *victim;
 	struct work_set set, next;
 
@@ -210,6 +212,44 @@ static void room_is_kept_where_an_outcome_could_not_be_written(void **state)
 	work_set_clear(&set);
 }
 
+static size_t asked_of(const struct work_set *set)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->n_writes; i++)
+		n += set->writes[i].type == &api_pods && set->writes[i].subresource;
+	return n;
+}
+
+/* It may be on its way: the receipt stays open, and the same pod is asked again if it stays. */
+static void an_eviction_that_was_not_answered_is_no_refusal(void **state)
+{
+	static const struct error answers[] = {
+		{.kind = ERROR_UNAVAILABLE},
+		{.kind = ERROR_TIMEOUT, .http_status = 504},
+		{.kind = ERROR_TIMEOUT, .http_status = 500},
+		{.kind = ERROR_UNAVAILABLE, .http_status = 503},
+		{.kind = ERROR_CANCELLED},
+	};
+	struct world *w = *state;
+	struct work_write *victim;
+	struct work_set set, next;
+
+	assert_in_range(decide(w, &set), 1, TURNS - 1);
+	victim = &set.writes[set.n_writes - 1];
+	show_receipt(w, victim, str_from(set.writes[0].uid));
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		eviction_written(&w->reconciler, w->tenant, victim, NULL, &answers[i]);
+		turn(w, 0, &next);
+		assert_int_equal(next.n_writes, 0);
+		turn(w, EVICTION_UNANSWERED_US, &next);
+		assert_int_equal(asked_of(&next), 1);
+		assert_string_equal(next.writes[next.n_writes - 1].uid, victim->uid);
+		work_set_clear(&next);
+	}
+	work_set_clear(&set);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -219,6 +259,7 @@ int main(void)
 		TEST(room_of_a_receipt_whose_write_was_lost_is_let_go),
 		TEST(room_of_a_receipt_that_was_written_is_kept_while_its_watch_is_cut),
 		TEST(room_is_kept_where_an_outcome_could_not_be_written),
+		TEST(an_eviction_that_was_not_answered_is_no_refusal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ struct world {
 
 	/* What the reconciler is to do, and what it was asked. */
 	size_t n_writes;
-	bool fails, missing_is_fine, may_fail, required;
+	bool fails, missing_is_fine, may_fail, required, unawaited;
 	int64_t look_again_us;
 	int reconciled[KEYS];
 	int written, refused;
@@ -46,6 +46,7 @@ static int reconcile(void *context, uint32_t key, struct work_set *set, struct e
 		write->exists_is_fine = w->missing_is_fine;
 		write->may_fail = w->may_fail;
 		write->required = w->required;
+		write->unawaited = w->unawaited && i == 0;
 	}
 	return 0;
 }
@@ -263,6 +264,66 @@ static void a_server_that_does_not_answer_fails_also_what_may_fail(void **state)
 	}
 }
 
+static void behind_an_unawaited_write_the_next_is_sent_at_once_and_no_more(void **state)
+{
+	struct world *w = *state;
+
+	w->n_writes = 3;
+	w->unawaited = true;
+	work_start(w->work);
+	add_and_settle(w, 1);
+	assert_int_equal(fake_kube_open(w->kube.client), 2);
+	fake_kube_answer(fake_kube_nth(w->kube.client, 1), "{}"); /* the later one first */
+	settle(w);
+	assert_int_equal(fake_kube_open(w->kube.client), 2);
+	assert_string_equal(fake_kube_what(fake_kube_nth(w->kube.client, 1)),
+			    "APPLY resourcequotas a/1-2");
+	fake_kube_answer(fake_kube_nth(w->kube.client, 1), "{}");
+	settle(w);
+	assert_int_equal(work_depth(w->work), 0);
+	assert_true(work_due(w->work)); /* the first is not answered: it is not over */
+	fake_kube_answer(fake_kube_first(w->kube.client), "{}");
+	settle(w);
+	assert_false(work_due(w->work));
+	assert_int_equal(w->written, 3);
+	assert_int_equal(w->reconciled[1], 1);
+}
+
+static void a_failure_beside_an_unawaited_write_ends_the_set_when_all_are_answered(void **state)
+{
+	struct world *w = *state;
+
+	w->n_writes = 3;
+	w->unawaited = true;
+	work_start(w->work);
+	add_and_settle(w, 1);
+	fake_kube_fail(fake_kube_first(w->kube.client), ERROR_UNAVAILABLE, 0);
+	settle(w);
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	assert_int_equal(w->reconciled[1], 1); /* not again while one is under way */
+	fake_kube_answer(fake_kube_first(w->kube.client), "{}");
+	settle(w);
+	assert_int_equal(fake_kube_open(w->kube.client), 0); /* the third is not sent */
+	assert_int_equal(w->written, 1);
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	assert_int_equal(w->reconciled[1], 2);
+}
+
+static void a_stop_lets_go_of_all_that_a_set_has_sent(void **state)
+{
+	struct world *w = *state;
+
+	w->n_writes = 3;
+	w->unawaited = true;
+	work_start(w->work);
+	add_and_settle(w, 1);
+	assert_int_equal(fake_kube_open(w->kube.client), 2);
+	work_stop(w->work);
+	settle(w);
+	assert_int_equal(fake_kube_open(w->kube.client), 0);
+	assert_int_equal(w->written + w->refused, 0);
+}
+
 /* Two queues, one page: each family once, a sample for each. */
 static void several_queues_share_the_metrics(void **state)
 {
@@ -476,6 +537,9 @@ int main(void)
 		CASE(a_refused_write_that_is_required_ends_the_set),
 		CASE(a_write_that_may_fail_holds_up_nothing_and_fails_no_key),
 		CASE(a_server_that_does_not_answer_fails_also_what_may_fail),
+		CASE(behind_an_unawaited_write_the_next_is_sent_at_once_and_no_more),
+		CASE(a_failure_beside_an_unawaited_write_ends_the_set_when_all_are_answered),
+		CASE(a_stop_lets_go_of_all_that_a_set_has_sent),
 		CASE(several_queues_share_the_metrics),
 		CASE(failures_back_off_longer_and_longer_and_success_forgets),
 		CASE(what_is_gone_or_there_counts_as_done_where_that_is_fine),
