@@ -2,6 +2,7 @@
 /* spec.objectives[] and status.objectives[] of a TenantQoS. */
 #include "api/pack_objective.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "api/quantity.h"
@@ -27,7 +28,7 @@ static int check_name(struct reading *r)
 static int check_source(struct reading *r)
 {
 	static const char *const presets[] = {
-#define X(name, text, mean) text,
+#define X(name, text, mean, most) text,
 		OBJECTIVE_PRESETS(X)
 #undef X
 			NULL,
@@ -76,17 +77,36 @@ static int check_percentile(struct reading *r)
 	return 0;
 }
 
+/* "200ms", "0.2s", "500us": without its last letter a quantity of seconds. */
+static bool seconds_parse(struct str text, int64_t *ret_us)
+{
+	size_t digits = 0;
+
+	if (text.len < 2 || text.data[text.len - 1] != 's')
+		return false;
+	text.len--;
+	while (digits < text.len &&
+	       (isdigit((unsigned char)text.data[digits]) || text.data[digits] == '.'))
+		digits++;
+	if (digits < text.len && text.data[digits] != 'm' && text.data[digits] != 'u')
+		return false;
+	return text.len - digits <= 1 && quantity_parse_millionths(text, ret_us);
+}
+
 static int check_threshold(struct reading *r)
 {
 	struct str text = r->wire->threshold;
+	bool preset = r->spec.preset != PRESET_NONE;
 
-	if (quantity_parse_millionths(text, &r->spec.threshold) && r->spec.threshold > 0 &&
-	    r->spec.threshold / 1000000 <= OBJECTIVE_THRESHOLD_MOST)
+	if ((quantity_parse_millionths(text, &r->spec.threshold) ||
+	     (preset && seconds_parse(text, &r->spec.threshold))) &&
+	    r->spec.threshold > 0 && r->spec.threshold / 1000000 <= OBJECTIVE_THRESHOLD_MOST)
 		return 0;
 	return spec_complain(r->check,
 			     "spec.objectives: the threshold \"%.*s\" of %.*s must be a "
-			     "number above 0, such as 200m or 0.2",
-			     STR_ARGS(spec_shown(text)), STR_ARGS(r->spec.name));
+			     "number above 0, such as %s",
+			     STR_ARGS(spec_shown(text)), STR_ARGS(r->spec.name),
+			     preset ? "200ms or 0.2" : "200m or 0.2");
 }
 
 static int check_direction(struct reading *r)

@@ -16,6 +16,11 @@ bool objective_spec_equal(const struct objective_spec *a, const struct objective
 	       a->for_us == b->for_us;
 }
 
+bool objective_spec_plausible(const struct objective_spec *spec)
+{
+	return spec->threshold <= objective_preset_most_s(spec->preset) * MILLION;
+}
+
 int64_t objective_round(int64_t millionths)
 {
 	uint64_t magnitude, unit = 1;
@@ -51,28 +56,6 @@ struct objective_text objective_value_text(int64_t millionths)
 	if (text.text[len - 1] == '.')
 		text.text[len - 1] = '\0';
 	return text;
-}
-
-const char *objective_preset_text(enum objective_preset preset)
-{
-	static const char *const texts[] = {"",
-#define X(name, text, mean) text,
-					    OBJECTIVE_PRESETS(X)
-#undef X
-	};
-
-	return texts[preset];
-}
-
-bool objective_preset_is_mean(enum objective_preset preset)
-{
-	static const bool means[] = {false,
-#define X(name, text, mean) mean,
-				     OBJECTIVE_PRESETS(X)
-#undef X
-	};
-
-	return means[preset];
 }
 
 const char *objective_direction_text(enum objective_direction direction)

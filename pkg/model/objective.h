@@ -7,37 +7,13 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "model/preset.h"
 
 /*
  * What a tenant's users are promised, as a number that Prometheus can tell. Values are millionths
- * of the unit that the metric has, and so seconds are µs; presets are in seconds all.
+ * of the unit that the metric has, and so seconds are µs; presets (model/preset.h) are in seconds
+ * all.
  */
-
-/* Presets: name, text in spec.objectives[].preset, whether it is a mean, and so has no percentiles.
- * What each asks Prometheus is in prom/preset.h. */
-#define OBJECTIVE_PRESETS(X)                                       \
-	X(VLLM_FIRST_TOKEN, "vllm-time-to-first-token", false)     \
-	X(VLLM_INTER_TOKEN, "vllm-inter-token-latency", false)     \
-	X(VLLM_QUEUE, "vllm-queue-time", false)                    \
-	X(VLLM_REQUEST, "vllm-request-latency", false)             \
-	X(SGLANG_FIRST_TOKEN, "sglang-time-to-first-token", false) \
-	X(SGLANG_INTER_TOKEN, "sglang-inter-token-latency", false) \
-	X(SGLANG_QUEUE, "sglang-queue-time", false)                \
-	X(SGLANG_REQUEST, "sglang-request-latency", false)         \
-	X(TGI_INTER_TOKEN, "tgi-inter-token-latency", false)       \
-	X(TGI_QUEUE, "tgi-queue-time", false)                      \
-	X(TGI_REQUEST, "tgi-request-latency", false)               \
-	X(TRITON_FIRST_TOKEN, "triton-time-to-first-token", false) \
-	X(TRITON_QUEUE, "triton-queue-time", true)                 \
-	X(TRITON_REQUEST, "triton-request-latency", true)
-
-enum objective_preset {
-	PRESET_NONE, /* a query of the platform's own */
-#define X(name, text, mean) PRESET_##name,
-	OBJECTIVE_PRESETS(X)
-#undef X
-		PRESET_COUNT
-};
 
 /* The side of the threshold where values are to be: name, text in spec.objectives[].direction. */
 #define OBJECTIVE_DIRECTIONS(X) \
@@ -70,6 +46,9 @@ struct objective_spec {
 };
 
 bool objective_spec_equal(const struct objective_spec *a, const struct objective_spec *b);
+
+/* Whether its preset can have such a threshold; queries can have any. */
+bool objective_spec_plausible(const struct objective_spec *spec);
 
 /* Verdicts: name, text in status.objectives[].state. In rising order of harm, but for UNKNOWN,
  * which is neither good nor bad and lets nobody act. */
@@ -128,20 +107,18 @@ struct objective_status {
 	int64_t since_us; /* real, full seconds: of the state */
 };
 
-/* To three significant digits, so that a status does not follow each sample. */
-int64_t objective_round(int64_t millionths);
-
 struct objective_text {
 	char text[32];
 };
+
+/* To three significant digits, so that a status does not follow each sample. */
+int64_t objective_round(int64_t millionths);
 
 /* Decimal without an exponent, as a quantity is read: "0.213", "-1200"; by value, like
  * amount_text(). */
 struct objective_text objective_value_text(int64_t millionths);
 
 /* Borrowed, static. */
-const char *objective_preset_text(enum objective_preset preset); /* PRESET_NONE: "" */
-bool objective_preset_is_mean(enum objective_preset preset);
 const char *objective_direction_text(enum objective_direction direction);
 const char *objective_state_text(enum objective_state state);
 const char *objective_reason_text(enum objective_reason reason);

@@ -176,6 +176,7 @@ enum quota_condition {
 	X(AT_RISK, "AtRisk")                       \
 	X(VIOLATED, "Violated")                    \
 	X(NO_SIGNAL, "NoSignal")                   \
+	X(THRESHOLD_TOO_HIGH, "ThresholdTooHigh")  \
 	X(NOBODY_MAY_GO, "NobodyMayGo")            \
 	X(IDLE_GPUS, "IdleGPUs")                   \
 	X(IN_USE, "InUse")

@@ -272,82 +272,6 @@ static bool topology_as_asked(struct planning *p, struct condition *c)
 	return true;
 }
 
-/* --- Objectives */
-
-/* How many are in a state; the first of them. */
-static size_t count_in(const struct planning *p, enum objective_state state, size_t *ret_first)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->plan.status.n_objectives; i++)
-		if (p->plan.status.objectives[i].state == state && n++ == 0)
-			*ret_first = i;
-	return n;
-}
-
-static bool objectives_not_asked(struct planning *p, struct condition *c)
-{
-	if (p->plan.status.n_objectives > 0)
-		return false;
-	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_NOT_ASKED,
-			     "The spec names no objectives.");
-}
-
-static bool say_bad(struct planning *p, struct condition *c, enum objective_state state,
-		    enum quota_reason reason)
-{
-	const struct tenant_status *status = &p->plan.status;
-	const struct objective_spec *spec;
-	size_t first = 0, n = count_in(p, state, &first);
-
-	if (n == 0)
-		return false;
-	spec = &p->view->facts->spec.objectives[first];
-	condition_say(c, CONDITION_FALSE, reason, "%zu of %zu objectives %s %s: %.*s is %s where ",
-		      n, status->n_objectives, n == 1 ? "is" : "are",
-		      state == OBJECTIVE_VIOLATED ? "violated" : "at risk", STR_ARGS(spec->name),
-		      objective_value_text(status->objectives[first].value).text);
-	condition_say_more(c, "at %s %s is promised.",
-			   spec->direction == OBJECTIVE_BELOW ? "most" : "least",
-			   objective_value_text(spec->threshold).text);
-	return true;
-}
-
-static bool objectives_violated(struct planning *p, struct condition *c)
-{
-	return say_bad(p, c, OBJECTIVE_VIOLATED, QUOTA_REASON_VIOLATED);
-}
-
-static bool objectives_at_risk(struct planning *p, struct condition *c)
-{
-	return say_bad(p, c, OBJECTIVE_AT_RISK, QUOTA_REASON_AT_RISK);
-}
-
-static bool objectives_unknown(struct planning *p, struct condition *c)
-{
-	const struct tenant_status *status = &p->plan.status;
-	size_t first = 0, n = count_in(p, OBJECTIVE_UNKNOWN, &first);
-
-	if (n == 0)
-		return false;
-	return condition_say(c, CONDITION_UNKNOWN, QUOTA_REASON_NO_SIGNAL,
-			     "Nothing is known of %zu of %zu objectives, and nothing is done for "
-			     "them: of %.*s, %s (%s).",
-			     n, status->n_objectives, STR_ARGS(status->objectives[first].name),
-			     objective_reason_sentence(status->objectives[first].reason),
-			     objective_reason_text(status->objectives[first].reason));
-}
-
-static bool objectives_met(struct planning *p, struct condition *c)
-{
-	size_t n = p->plan.status.n_objectives;
-
-	if (n == 1)
-		return condition_say(c, CONDITION_TRUE, QUOTA_REASON_MET,
-				     "The one objective is met.");
-	return condition_say(c, CONDITION_TRUE, QUOTA_REASON_MET, "All %zu objectives are met.", n);
-}
-
 /* --- Unprotected */
 
 static bool unprotected_not_asked(struct planning *p, struct condition *c)
@@ -408,9 +332,7 @@ static const struct check {
 	{TENANT_EXCEEDED, exceeded_not},           {TENANT_TOPOLOGY, not_measured},
 	{TENANT_TOPOLOGY, topology_mismatched},    {TENANT_TOPOLOGY, topology_unknown},
 	{TENANT_TOPOLOGY, topology_not_asked},     {TENANT_TOPOLOGY, topology_as_asked},
-	{TENANT_OBJECTIVES, not_measured},         {TENANT_OBJECTIVES, objectives_not_asked},
-	{TENANT_OBJECTIVES, objectives_violated},  {TENANT_OBJECTIVES, objectives_at_risk},
-	{TENANT_OBJECTIVES, objectives_unknown},   {TENANT_OBJECTIVES, objectives_met},
+	{TENANT_OBJECTIVES, not_measured},         {TENANT_OBJECTIVES, tenant_say_objectives},
 	{TENANT_ABNORMAL, tenant_say_abnormal},    {TENANT_THROTTLED, tenant_say_throttled},
 	{TENANT_UNPROTECTED, not_measured},        {TENANT_UNPROTECTED, unprotected_not_asked},
 	{TENANT_UNPROTECTED, unprotected_in_vain}, {TENANT_UNPROTECTED, unprotected_without_effect},

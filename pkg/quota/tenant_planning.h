@@ -20,4 +20,7 @@ bool tenant_say_abnormal(struct planning *p, struct condition *c);
 bool tenant_say_throttled(struct planning *p, struct condition *c);
 bool tenant_say_idle(struct planning *p, struct condition *c);
 
+/* tenant_objectives.c: likewise. */
+bool tenant_say_objectives(struct planning *p, struct condition *c);
+
 #endif

@@ -175,6 +175,9 @@ def labelled(key, value="x"):
                             {"name": "b", "preset": "sglang-queue-time", "percentile": 99, "threshold": "0.5"},
                             {"name": "c", "query": "up", "threshold": 1, "direction": "Above", "for": "5m"}],
              "pendingSeconds": 60, "delegated": ["objectives", "pendingSeconds"]},
+    *[LEAST | {"objectives": [{"name": "a", "preset": preset, "threshold": text}]}
+      for preset, thresholds in (("tgi-queue-time", ("200ms", "0.2s", "500us", "60s", "60", 60, "60000ms")),
+                                 ("vllm-request-latency", (200, "3600", "3600s"))) for text in thresholds],
     LEAST | {"isolation": {"pcieBytesPerSecond": "8G", "gpuUtilizationPercent": 1, "memoryOvershootPercent": 1000},
              "feedback": {"mode": "Throttle", "decrease": 90, "recoverPerMinute": 100, "floorPercent": 1,
                           "evictOffender": True, "reclaimIdle": False,
@@ -276,6 +279,16 @@ OURS = "labels of gpuqos.io/ follow from the selection and cannot select"
      "spec.objectives[0].percentile", "triton-queue-time is a mean and has no percentiles"),
     *[(LEAST | {"objectives": [{"name": "a", "threshold": text, "query": "up"}]}, "spec.objectives[0].threshold",
        "threshold must be a number above 0 and below 1T") for text in ("0", "-1", "fast", "200ms", "2T")],
+    *[(LEAST | {"objectives": [{"name": "a", "threshold": text, "preset": "tgi-queue-time"}]}, "spec.objectives[0].threshold",
+       "such as 200ms") for text in ("0ms", "-1s", "1m30s", "ms", "5ns", "1h")],
+    *[(LEAST | {"objectives": [{"name": "ttft", "threshold": text, "preset": "vllm-time-to-first-token"}]},
+       "spec.objectives[0].threshold", message)
+      for text, message in ((200, "the threshold of objective ttft, 200, is more than 1 minute, the most that vllm-time-to-first-token "
+                                  "takes: a bare number is in seconds; did you mean 200ms?"),
+                            ("61s", "the threshold of objective ttft, 61s, is more than 1 minute"),
+                            ("1k", "the threshold of objective ttft, 1k, is more than 1 minute"))],
+    (LEAST | {"objectives": [{"name": "a", "threshold": 5000, "preset": "tgi-request-latency"}]}, "spec.objectives[0].threshold",
+     "is more than 1 hour, the most that tgi-request-latency takes: a bare number is in seconds; did you mean 5000ms?"),
     (LEAST | {"objectives": [{"name": "a", "threshold": "1Ki", "query": "up"}]}, "spec.objectives[0].threshold",
      "threshold takes no binary suffix"),
     *[(LEAST | {"objectives": [{"name": "a", "threshold": 1, "query": "up", "for": text}]},

@@ -146,9 +146,41 @@ static void a_topology_is_read_with_its_defaults(void **state)
 	assert_topology(&facts, TOPOLOGY_NONE, LAYOUT_PCIE_SWITCH, MISMATCH_IGNORE);
 }
 
+#define OBJECTIVE(members) SELECTOR ",'tier':'Training','objectives':[{" members "}]"
+
+/* Those of presets are times. */
+static void thresholds_may_have_units(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t us; /* 0: not read */
+	} cases[] = {{"200ms", 200000}, {"0.2s", 200000}, {"1.5ms", 1500}, {"500us", 500},
+		     {"30s", 30000000}, {"200m", 200000}, {"ms", 0},       {"1m30s", 0},
+		     {"s", 0},          {"-1s", 0},       {"1ks", 0},      {"1e3s", 0},
+		     {"2 s", 0},        {"200mms", 0},    {"0ms", 0},      {"5ns", 0},
+		     {"1.2.3s", 0},     {"0.0000001s", 1}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fixture f CLEANUP(fixture_clear);
+		struct tenant_facts facts;
+		char rest[512];
+
+		fixture_init(&f);
+		snprintf(rest, sizeof(rest),
+			 "'spec':{" OBJECTIVE("'name':'a','preset':'tgi-queue-time',"
+					      "'threshold':'%s'") "}",
+			 cases[i].text);
+		sample_tenant(&f, rest, &facts);
+		if (!facts.invalid != (cases[i].us > 0) ||
+		    (!facts.invalid && facts.spec.objectives->threshold != cases[i].us))
+			fail_msg("%s: %s", cases[i].text,
+				 facts.invalid ? facts.invalid : "another time");
+	}
+}
+
 static void objectives_are_read_with_their_defaults(void **state)
 {
-#define OBJECTIVE(members) SELECTOR ",'tier':'Training','objectives':[{" members "}]"
 	struct fixture f CLEANUP(fixture_clear);
 	struct tenant_facts facts;
 	const struct objective_spec *objective;
@@ -249,6 +281,12 @@ static const struct {
 	 "spec.objectives: the threshold \"0\" of a must be a number above 0, such as 200m or 0.2"},
 	{OBJECTIVE("'name':'a','query':'up'"),
 	 "spec.objectives: the threshold \"\" of a must be a number above 0, such as 200m or 0.2"},
+	{OBJECTIVE("'name':'a','query':'up','threshold':'200ms'"),
+	 "spec.objectives: the threshold \"200ms\" of a must be a number above 0, such as 200m or "
+	 "0.2"},
+	{OBJECTIVE("'name':'a','preset':'tgi-queue-time','threshold':'fast'"),
+	 "spec.objectives: the threshold \"fast\" of a must be a number above 0, such as 200ms or "
+	 "0.2"},
 	{OBJECTIVE("'name':'a','query':'up','threshold':'1','direction':'Near'"),
 	 "spec.objectives.direction Near is not known to this version; it may be Below or Above"},
 	{OBJECTIVE("'name':'a','query':'up','threshold':'1','for':'2h'"),
@@ -452,6 +490,7 @@ int main(void)
 		cmocka_unit_test(what_is_left_out_is_no_limit),
 		cmocka_unit_test(a_topology_is_read_with_its_defaults),
 		cmocka_unit_test(objectives_are_read_with_their_defaults),
+		cmocka_unit_test(thresholds_may_have_units),
 		cmocka_unit_test(an_unusable_spec_says_why),
 		cmocka_unit_test(what_is_too_large_says_so),
 		cmocka_unit_test(unreadable_status_counts_as_none),

@@ -57,11 +57,35 @@ static void specs_are_equal_in_every_field(void **state)
 		assert_false(objective_spec_equal(&spec, &other[i]));
 }
 
+static void a_threshold_is_plausible_up_to_what_its_preset_takes(void **state)
+{
+	static const struct {
+		enum objective_preset preset;
+		int64_t threshold_s;
+		bool plausible;
+	} cases[] = {
+		{PRESET_VLLM_FIRST_TOKEN, 60, true},   {PRESET_VLLM_FIRST_TOKEN, 61, false},
+		{PRESET_VLLM_FIRST_TOKEN, 200, false}, {PRESET_TGI_INTER_TOKEN, 61, false},
+		{PRESET_TRITON_QUEUE, 61, false},      {PRESET_SGLANG_REQUEST, 3600, true},
+		{PRESET_SGLANG_REQUEST, 3601, false},  {PRESET_TRITON_REQUEST, 3601, false},
+		{PRESET_NONE, 1000000000, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct objective_spec spec = {.preset = cases[i].preset,
+						    .threshold = cases[i].threshold_s * 1000000};
+
+		assert_int_equal(objective_spec_plausible(&spec), cases[i].plausible);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_rounded_to_three_digits),
 		cmocka_unit_test(specs_are_equal_in_every_field),
+		cmocka_unit_test(a_threshold_is_plausible_up_to_what_its_preset_takes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -464,44 +464,6 @@ static void test_what_is_only_preferred_is_no_mismatch(void **state)
 
 /* --- objectives */
 
-static void test_what_is_promised_is_told(void **state)
-{
-	static const struct objective_spec specs[] = {
-		{.name = TEXT("ttft"), .threshold = 200000},
-		{.name = TEXT("rate"), .threshold = 50000000, .direction = OBJECTIVE_ABOVE},
-	};
-	struct objective_status now[] = {
-		{TEXT("ttft"), OBJECTIVE_MET, OBJECTIVE_REASON_WITHIN, 150000, NOW},
-		{TEXT("rate"), OBJECTIVE_MET, OBJECTIVE_REASON_WITHIN, 60000000, NOW},
-	};
-	struct world *w = *state;
-
-	decide(w);
-	check(w, TENANT_OBJECTIVES, CONDITION_TRUE, QUOTA_REASON_NOT_ASKED, "no objectives");
-	w->facts.spec.objectives = specs;
-	w->facts.spec.n_objectives = 2;
-	w->view.objectives = now;
-	w->view.n_objectives = 2;
-	decide(w);
-	check(w, TENANT_OBJECTIVES, CONDITION_TRUE, QUOTA_REASON_MET, "All 2 objectives are met.");
-	now[0].state = OBJECTIVE_UNKNOWN;
-	now[0].reason = OBJECTIVE_REASON_STALE;
-	now[0].value = OBJECTIVE_NO_VALUE;
-	decide(w);
-	check(w, TENANT_OBJECTIVES, CONDITION_UNKNOWN, QUOTA_REASON_NO_SIGNAL,
-	      "of ttft, the newest sample of any pod that is there is too old (Stale).");
-	now[1].state = OBJECTIVE_AT_RISK;
-	now[1].value = 40000000;
-	decide(w);
-	check(w, TENANT_OBJECTIVES, CONDITION_FALSE, QUOTA_REASON_AT_RISK,
-	      "at risk: rate is 40 where at least 50 is promised.");
-	now[0].state = OBJECTIVE_VIOLATED;
-	now[0].value = 350000;
-	decide(w);
-	check(w, TENANT_OBJECTIVES, CONDITION_FALSE, QUOTA_REASON_VIOLATED,
-	      "violated: ttft is 0.35 where at most 0.2 is promised.");
-}
-
 static void test_values_of_objectives_may_wait_and_states_may_not(void **state)
 {
 	static const struct objective_spec spec = {.name = TEXT("ttft"), .threshold = 200000};
@@ -570,7 +532,6 @@ static void test_signals_that_nobody_asks_for_are_not_missed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_is_promised_is_told),
 		TEST(test_values_of_objectives_may_wait_and_states_may_not),
 		TEST(test_each_binding_has_its_name_and_selector),
 		TEST(test_the_qos_class_warns_or_denies_or_is_not_asked_for),
