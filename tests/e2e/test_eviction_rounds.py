@@ -2,12 +2,14 @@
 
 In each round somebody needs room, or an objective is violated, and something goes wrong meanwhile. The checker
 (tests/lib/eviction_checker.py) reads the API server's audit log and Prometheus, and shares nothing with the program.
-GPUQOS_SEED repeats a run, GPUQOS_ROUNDS=N makes as many rounds, GPUQOS_ROUNDS_AUDIT=FILE keeps the audit log.
+GPUQOS_SEED repeats a run, GPUQOS_ROUNDS=N makes as many rounds, GPUQOS_ROUNDS=A,B,... those alone, GPUQOS_ROUNDS_KEEP=DIR keeps
+the audit log and the controllers' logs.
 """
 
 import collections
 import json
 import os
+import pathlib
 import random
 import secrets
 import shutil
@@ -24,9 +26,21 @@ from gpus import SOAK, condition
 from troubled import TTFT, troubled, until
 
 SEED = os.environ.get("GPUQOS_SEED") or secrets.token_hex(4)
-ROUNDS = int(os.environ.get("GPUQOS_ROUNDS") or (50 if SOAK else 3))
-KEEP = os.environ.get("GPUQOS_ROUNDS_AUDIT")
+KEEP = os.environ.get("GPUQOS_ROUNDS_KEEP")
 PLACES = ("training", "batch", "hostile")
+
+
+def numbers(text):
+    return [int(n) for n in text.split(",")] if "," in text else list(range(int(text)))
+
+
+ROUNDS = numbers(os.environ.get("GPUQOS_ROUNDS") or ("50" if SOAK else "3"))
+
+
+def keep(world, directory):
+    shutil.copy(world.cluster.directory / "audit.log", directory)
+    for name, replica in world.replicas.items():
+        shutil.copy(replica.directory / "log", directory / f"{name}.log")
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +290,8 @@ def latency_of(prometheus):
 def play_rounds(world, tell):
     """How many were evicted, and the rounds in which somebody was although nobody might be."""
     in_vain, total = [], 0
-    for number in range(ROUNDS):
+    for number in ROUNDS:
+        at = time.strftime("%H:%M:%S", time.gmtime())
         this, mark, begun = Round(number), world.cluster.audit_mark(), time.monotonic()
         world.settled_before = {r["id"] for r in world.receipts()}
         this.play(world)
@@ -286,7 +301,7 @@ def play_rounds(world, tell):
             in_vain.append((str(this), count))
         total += count
         world.clean()
-        tell(f"{this}: {count} evicted, calm after {calm:.0f} s, as before after {time.monotonic() - begun:.0f} s")
+        tell(f"{at} {this}: {count} evicted, calm after {calm:.0f} s, as before after {time.monotonic() - begun:.0f} s")
     return total, in_vain
 
 
@@ -300,13 +315,13 @@ def verdict(world, tell):
 
 
 def test_every_eviction_of_rounds_of_trouble_is_justified(world, tell):
-    tell(f"GPUQOS_SEED={SEED} repeats these {ROUNDS} rounds")
+    tell(f"GPUQOS_SEED={SEED} repeats these {len(ROUNDS)} rounds")
     try:
         total, in_vain = play_rounds(world, tell)
     finally:
         if KEEP:
-            shutil.copy(world.cluster.directory / "audit.log", KEEP)
+            keep(world, pathlib.Path(KEEP))
     faults = verdict(world, tell)
     assert not faults, "\n".join(faults)
     assert not in_vain
-    assert total >= max(ROUNDS // 3, 1)
+    assert total >= max(len(ROUNDS) // 3, 1)

@@ -10,6 +10,7 @@ moment of the LAG seconds before and after its decision is taken as what it may 
 
 import collections
 import json
+import time
 
 from audit_history import GPU, TOPOLOGY, History, matches
 from cluster import quantity
@@ -120,6 +121,11 @@ def layout_of(node):
 
 # --- the rules
 
+def clock(when):
+    """As in the logs, of one day."""
+    return time.strftime("%H:%M:%S", time.gmtime(when)) + f"{when % 1:.3f}"[1:]
+
+
 class Check:
     """One run. Each rule yields sentences of what it finds wrong."""
 
@@ -131,9 +137,10 @@ class Check:
     def faults(self):
         found = [f"deletes pods itself: {where}" for user, where, _ in self.history.deleted if user == USER and where["resource"] == "pods"]
         for eviction in self.evictions:
-            found += [f"eviction of {eviction.namespace}/{eviction.name} ({eviction.uid}): {text}" for text in self.eviction(eviction)]
+            found += [f"{clock(eviction.begun)} eviction of {eviction.namespace}/{eviction.name} ({eviction.uid}): {text}"
+                      for text in self.eviction(eviction)]
         for receipt in self.receipts:
-            found += [f"{receipt}: {text}" for text in self.receipt(receipt)]
+            found += [f"{clock(receipt.begun)} {receipt}: {text}" for text in self.receipt(receipt)]
         return found
 
     # --- of one request
