@@ -91,9 +91,11 @@ bool cause_is_served(const struct limits_view *view, enum protection_mode mode,
 
 /* --- who is left alone */
 
-struct workloads {
-	struct plan_workload *list;
-	size_t n;
+struct left_alone {
+	struct plan_workload *workloads;
+	size_t n_workloads;
+	uint32_t *pods;
+	size_t n_pods;
 };
 
 static size_t count_victims(const struct receipt *receipts, size_t n)
@@ -107,7 +109,7 @@ static size_t count_victims(const struct receipt *receipts, size_t n)
 
 /* By handle: any pod of the workload has that. Where none is left nobody can be taken either. */
 static void add_workload(const struct cluster *cluster, const struct receipt_pod *victim,
-			 struct workloads *to)
+			 struct left_alone *to)
 {
 	uint32_t ns = cluster_namespace_find(cluster, victim->namespace);
 
@@ -118,39 +120,52 @@ static void add_workload(const struct cluster *cluster, const struct receipt_pod
 		if (!str_equal(cluster_pod_name(cluster, pod).owner, victim->owner))
 			continue;
 		cluster_victim(cluster, pod, 0, 0, &of);
-		to->list[to->n++] = (struct plan_workload){of.namespace, of.owner};
+		to->workloads[to->n_workloads++] = (struct plan_workload){of.namespace, of.owner};
 		return;
 	}
 }
 
-static void add_workloads(const struct cluster *cluster, const struct limits_view *view,
-			  const struct receipt *receipts, size_t n, struct workloads *to)
+static void add_victim(const struct cluster *cluster, const struct limits_view *view,
+		       const struct receipt *receipt, const struct receipt_pod *victim,
+		       struct left_alone *to)
+{
+	uint32_t pod =
+		receipt->outcome == RECEIPT_ISSUED
+			? cluster_pod_find(cluster, victim->namespace, victim->name, victim->uid)
+			: TABLE_NONE;
+
+	if (pod != TABLE_NONE)
+		to->pods[to->n_pods++] = pod;
+	if (!str_empty(victim->owner) &&
+	    limits_owner_until(view, victim->namespace, victim->owner) > view->now_real_us)
+		add_workload(cluster, victim, to);
+}
+
+static void add_victims(const struct cluster *cluster, const struct limits_view *view,
+			const struct receipt *receipts, size_t n, struct left_alone *to)
 {
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < receipts[i].n_victims; k++) {
-			const struct receipt_pod *victim = &receipts[i].victims[k];
-
-			if (!str_empty(victim->owner) &&
-			    limits_owner_until(view, victim->namespace, victim->owner) >
-				    view->now_real_us)
-				add_workload(cluster, victim, to);
-		}
+		for (size_t k = 0; k < receipts[i].n_victims; k++)
+			add_victim(cluster, view, &receipts[i], &receipts[i].victims[k], to);
 }
 
 bool cause_left_alone(const struct cluster *cluster, const struct limits_view *view,
-		      struct arena *arena, const struct plan_workload **ret_list, size_t *ret_n)
+		      struct arena *arena, struct plan_left_alone *ret_alone)
 {
 	size_t most =
 		count_victims(view->own, view->n_own) + count_victims(view->others, view->n_others);
-	struct workloads to = {arena_alloc(arena, MAX(most, (size_t)1) * sizeof(*to.list)), 0};
+	struct left_alone to = {
+		.workloads = arena_alloc(arena, MAX(most, (size_t)1) * sizeof(*to.workloads)),
+		.pods = arena_alloc(arena, MAX(most, (size_t)1) * sizeof(*to.pods)),
+	};
 
-	if (!to.list)
+	if (!to.workloads || !to.pods)
 		return false;
-	add_workloads(cluster, view, view->own, view->n_own, &to);
-	add_workloads(cluster, view, view->others, view->n_others, &to);
-	qsort(to.list, to.n, sizeof(*to.list), plan_workload_compare);
-	*ret_list = to.list;
-	*ret_n = to.n;
+	add_victims(cluster, view, view->own, view->n_own, &to);
+	add_victims(cluster, view, view->others, view->n_others, &to);
+	qsort(to.workloads, to.n_workloads, sizeof(*to.workloads), plan_workload_compare);
+	qsort(to.pods, to.n_pods, sizeof(*to.pods), plan_pod_compare);
+	*ret_alone = (struct plan_left_alone){to.workloads, to.n_workloads, to.pods, to.n_pods};
 	return true;
 }
 

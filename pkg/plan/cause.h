@@ -40,12 +40,9 @@ void cause_waiters(const struct cluster *cluster, uint32_t tenant, int64_t pendi
 bool cause_is_served(const struct limits_view *view, enum protection_mode mode,
 		     const struct receipt_pod *beneficiary);
 
-/*
- * The workloads that are left alone (limits_owner_until()), sorted, for struct plan_ask. In
- * @arena. False where that is full.
- */
+/* For struct plan_ask, in @arena. False where that is full. */
 bool cause_left_alone(const struct cluster *cluster, const struct limits_view *view,
-		      struct arena *arena, const struct plan_workload **ret_list, size_t *ret_n);
+		      struct arena *arena, struct plan_left_alone *ret_alone);
 
 /* --- what came of it */
 

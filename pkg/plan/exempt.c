@@ -16,10 +16,21 @@ static bool is_finished(const struct plan_ask *ask UNUSED, uint32_t pod UNUSED,
 	return v->finished;
 }
 
-static bool is_going(const struct plan_ask *ask UNUSED, uint32_t pod UNUSED,
-		     const struct cluster_victim *v)
+int plan_pod_compare(const void *a, const void *b)
 {
-	return v->terminating;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Whom a receipt names goes although nobody has asked it yet. */
+static bool is_going(const struct plan_ask *ask, uint32_t pod, const struct cluster_victim *v)
+{
+	const struct plan_left_alone *alone = &ask->left_alone;
+
+	return v->terminating ||
+	       (alone->n_pods > 0 &&
+		bsearch(&pod, alone->pods, alone->n_pods, sizeof(pod), plan_pod_compare) != NULL);
 }
 
 static bool has_no_tenant(const struct plan_ask *ask UNUSED, uint32_t pod UNUSED,
@@ -91,10 +102,11 @@ int plan_workload_compare(const void *a, const void *b)
 static bool is_left_alone(const struct plan_ask *ask, uint32_t pod UNUSED,
 			  const struct cluster_victim *v)
 {
+	const struct plan_left_alone *alone = &ask->left_alone;
 	struct plan_workload of = {v->namespace, v->owner};
 
-	return ask->n_left_alone > 0 && bsearch(&of, ask->left_alone, ask->n_left_alone, sizeof(of),
-						plan_workload_compare) != NULL;
+	return alone->n_workloads > 0 && bsearch(&of, alone->workloads, alone->n_workloads,
+						 sizeof(of), plan_workload_compare) != NULL;
 }
 
 enum plan_exemption plan_exempt(const struct plan_ask *ask, uint32_t pod,

@@ -283,6 +283,22 @@ int64_t limits_owner_until(const struct limits_view *view, struct str namespace,
 	return until_us > view->now_real_us ? until_us : 0;
 }
 
+static bool names_victim(const struct receipt *list, size_t n, struct str uid)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < list[i].n_victims; k++)
+			if (list[i].outcome == RECEIPT_ISSUED &&
+			    str_equal(list[i].victims[k].uid, uid))
+				return true;
+	return false;
+}
+
+bool limits_asked(const struct limits_view *view, struct str uid)
+{
+	return names_victim(view->own, view->n_own, uid) ||
+	       names_victim(view->others, view->n_others, uid);
+}
+
 void limits_describe(const struct limits_view *view, const struct protection_spec *spec,
 		     struct buf *buf)
 {

@@ -75,6 +75,9 @@ void limits_decide(const struct limits_view *view, const struct protection_spec 
 /* Until when (real) a workload is left alone; 0: it is not. @owner: as in struct receipt_pod. */
 int64_t limits_owner_until(const struct limits_view *view, struct str namespace, struct str owner);
 
+/* Whether an open receipt, whoever's, has this pod go. */
+bool limits_asked(const struct limits_view *view, struct str uid);
+
 /* Appends how much of each is used: "2 of 6 evictions in a minute, 1 of 16 under way". */
 void limits_describe(const struct limits_view *view, const struct protection_spec *spec,
 		     struct buf *buf);

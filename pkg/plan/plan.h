@@ -74,6 +74,16 @@ struct plan_workload {
 
 /* For qsort() and bsearch(). */
 int plan_workload_compare(const void *a, const void *b);
+int plan_pod_compare(const void *a, const void *b);
+
+/* Who is left alone whatever it is; borrowed. Both sorted; handles are good until the cluster
+ * changes. */
+struct plan_left_alone {
+	const struct plan_workload *workloads; /* limits_owner_until() */
+	size_t n_workloads;
+	const uint32_t *pods; /* that an open receipt has go */
+	size_t n_pods;
+};
 
 struct plan_ask {
 	uint32_t pod; /* the beneficiary: pending, kept by the cluster */
@@ -81,10 +91,7 @@ struct plan_ask {
 	bool own; /* its tenant's own pods are asked after (plan/own.h), whatever their tier */
 	struct protection_spec protection; /* of its tenant */
 	size_t most; /* victims, at most: what the limits leave (plan/limits.h); 0: none may go */
-	/* Workloads that are left alone (limits_owner_until()), sorted; borrowed as long as the
-	 * plan lives. Their handles are good until the cluster changes. */
-	const struct plan_workload *left_alone;
-	size_t n_left_alone;
+	struct plan_left_alone left_alone; /* borrowed as long as the plan lives */
 	int64_t now_us, now_real_us;
 };
 

@@ -308,7 +308,7 @@ def play_rounds(world, tell):
 def verdict(world, tell):
     present = {p["metadata"]["uid"] for p in world.cluster.get("/api/v1/pods")["items"]}
     history = History(world.cluster.audit(), present)
-    faults = check(history, latency_of(world.prometheus))
+    faults = check(history, latency_of(world.prometheus), world.lost)
     outcomes = collections.Counter(r.last["outcome"] for r in history.receipts)
     tell(f"{len(history.evictions(USER))} evictions asked for, {len(faults)} faults; receipts: {dict(outcomes)}")
     return faults

@@ -12,7 +12,7 @@ import collections
 import json
 import time
 
-from audit_history import GPU, TOPOLOGY, History, matches
+from audit_history import GPU, TOPOLOGY, History, matches, seconds
 from cluster import quantity
 
 USER = "system:serviceaccount:gpuqos-system:gpuqos-controller"
@@ -129,8 +129,8 @@ def clock(when):
 class Check:
     """One run. Each rule yields sentences of what it finds wrong."""
 
-    def __init__(self, history, latency=None):
-        self.history, self.latency = history, latency
+    def __init__(self, history, latency=None, lost=()):
+        self.history, self.latency, self.losses = history, latency, lost
         self.evictions = history.evictions(USER)
         self.receipts = [r for r in history.receipts if r.outcomes[0][1] == "Issued"]
 
@@ -154,16 +154,26 @@ class Check:
             return
         if (pod.namespace, pod.name) != (eviction.namespace, eviction.name):
             yield f"the uid is that of {pod}"
-        named = [r for r in self.receipts if r.begun < eviction.begun and r.written <= eviction.begun + TOLD
-                 and any(v["uid"] == pod.uid for v in r.victims)]
+        named = [r for r in self.history.receipts if self.stood(r, eviction.begun) and any(v["uid"] == pod.uid for v in r.victims)]
         if not named:
             yield "no receipt that was Issued before it names the pod"
             return
         yield from self.grace(eviction, pod)
-        if eviction.status < 300 and not any(uid == pod.uid and user == USER and when <= eviction.begun + BESIDE for user, uid, when in self.history.notices):
+        if eviction.status < 300 and not self.is_lost(eviction.begun) and not any(uid == pod.uid and user == USER and when <= eviction.begun + BESIDE for user, uid, when in self.history.notices):
             yield "the pod got no notice before, or with it"
         if eviction.status < 300:
             yield from self.budget(eviction, pod)
+
+    def is_lost(self, when):
+        """Whether what was sent then may not have arrived, or may be missing in the log."""
+        return any(begun - BESIDE <= when <= ended + BESIDE for begun, ended in self.losses)
+
+    def stood(self, receipt, when):
+        """Whether it was Issued before. Of one whose write is missing in the log what it says itself is taken."""
+        if receipt.outcomes[0][1] == "Issued" and receipt.begun < when and receipt.written <= when + TOLD:
+            return True
+        told = seconds(receipt.first.get("time")) or receipt.begun
+        return self.is_lost(told) and told <= when and receipt.outcomes[0][1] != "Planned"
 
     def grace(self, eviction, pod):
         asked = (eviction.body.get("deleteOptions") or {}).get("gracePeriodSeconds")
@@ -212,7 +222,8 @@ class Check:
         yield from self.cause(receipt, tenant, pod, victims)
         for victim in victims:
             yield from (f"{victim}: {text}" for text in self.lawful(receipt, tenant, victim))
-        twice = [r for r in self.before(receipt, HOUR) if (r.settled or receipt.begun + 1) > receipt.begun
+        # One write may settle a receipt and add the next.
+        twice = [r for r in self.before(receipt, HOUR) if (r.settled or receipt.written + 1) > receipt.written
                  and {v["uid"] for v in r.victims} & {v.uid for v in victims}]
         if twice:
             yield f"{twice[0]} is open and has a victim of its own"
@@ -359,10 +370,15 @@ class Check:
     def owners(self, receipt):
         """A workload that lost a pod is left alone for two minutes, twice as long after each further one."""
         for owner in {workload(v) for v in receipt.victims}:
-            losses = sorted(r.begun for r in self.before(receipt, HOUR) if owner in {workload(v) for v in r.victims} and took(r))
+            losses = sorted(r.begun for r in self.before(receipt, HOUR) if self.took(r, owner, receipt.begun))
             wait = OWNER_SECONDS * 2 ** max(len(losses) - 1, 0)
             if losses and receipt.begun - losses[-1] < wait - 1:
                 yield f"{owner[1]} lost a pod {receipt.begun - losses[-1]:.0f} s ago, not {wait}"
+
+    def took(self, receipt, owner, before):
+        """Whether a pod of that workload went by it: one that was not asked, or in vain, was not lost."""
+        uids = {v["uid"] for v in receipt.victims if workload(v) == owner}
+        return any(e.uid in uids and e.status < 300 and receipt.begun <= e.begun < before for e in self.evictions)
 
     def brake(self, receipt):
         """Nobody goes while more than a fifth of the nodes with GPUs are not ready."""
@@ -448,17 +464,13 @@ def workload(victim):
     return victim["namespace"], victim.get("owner") or victim["uid"]
 
 
-def took(receipt):
-    return receipt.last["outcome"] != "Refused"
-
-
 def node_ready(node):
     return any(c["type"] == "Ready" and c["status"] == "True" for c in node.get("status", {}).get("conditions", []))
 
 
-def check(history, latency=None):
-    """Sentences of what was wrong; empty where all was well."""
-    return Check(history, latency).faults()
+def check(history, latency=None, lost=()):
+    """Sentences of what was wrong; empty where all was well. lost: [(begun, ended)], when a wire was cut or a server killed."""
+    return Check(history, latency, lost).faults()
 
 
 class Latency:

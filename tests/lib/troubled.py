@@ -17,6 +17,7 @@ import secrets
 import signal
 import subprocess
 import threading
+import time
 
 import inference
 import scheduler as lib
@@ -102,6 +103,7 @@ class World:
         self.issued, self.seen = None, set()
         self.lock = threading.Lock()
         self.errors, self.acting, self.ended = [], False, False
+        self.lost = []  # [(begun, ended)]
         self.settled_before = set()  # ids of receipts that were there when the round began
         self.certs = lib.make_certificates(folder / "certs")
 
@@ -289,9 +291,19 @@ class World:
 
     # --- trouble
 
+    @contextlib.contextmanager
+    def losing(self):
+        """While it lasts what was sent may not arrive, or be done and not be logged."""
+        begun = time.time()
+        try:
+            yield
+        finally:
+            self.lost.append((begun, time.time()))
+
     def kill_leader(self):
         name = self.holder()
-        self.replicas[name].kill()
+        with self.losing():
+            self.replicas[name].kill()
         self.wait_leader(other_than=name)
 
     def freeze_leader(self):
@@ -305,19 +317,21 @@ class World:
 
     def blink_wire(self):
         """Every connection ends, and new ones are let in at once."""
-        self.wire.cut()
-        self.wire.mend()
+        with self.losing():
+            self.wire.cut()
+            self.wire.mend()
 
     def cut_wire(self):
         """Until nobody leads any more."""
         def lost():
             leading = [n for n, r in self.replicas.items() if r.alive and says_it_leads(r)]
             return not leading or NotYet(leading)
-        self.wire.cut()
-        try:
-            until(lost, "nobody leads")
-        finally:
-            self.wire.mend()
+        with self.losing():
+            self.wire.cut()
+            try:
+                until(lost, "nobody leads")
+            finally:
+                self.wire.mend()
 
     def _start_apiserver(self, command, pid_file):
         """Not waited for: it outlives the test, and hack/cluster/down ends it."""
@@ -331,8 +345,9 @@ class World:
         pid_file = self.cluster.directory / "pids" / "kube-apiserver"
         pid = int(pid_file.read_text().split()[0])
         command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
-        os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: Kubelets.is_gone(pid), "the API server is gone")
+        with self.losing():
+            os.kill(pid, signal.SIGKILL)
+            wait_for(lambda: Kubelets.is_gone(pid), "the API server is gone")
         started = self._start_apiserver(command, pid_file)
 
         def back():

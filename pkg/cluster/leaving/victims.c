@@ -83,6 +83,7 @@ static void view_eviction(const struct cluster *cluster, const struct pod_record
 		return;
 	victim->terminating |= eviction->outcome == EVICTION_ISSUED;
 	victim->refused = eviction_text((enum eviction_outcome)eviction->outcome);
+	victim->again_us = eviction->until_us;
 }
 
 /* --- since when it runs, and with whom */
@@ -152,6 +153,7 @@ void cluster_victim(const struct cluster *cluster, uint32_t pod, int64_t now_us,
 		.gang = TABLE_NONE,
 		.owner = record->owner,
 		.busy = AMOUNT_UNKNOWN,
+		.again_us = TIME_NEVER,
 		.running = record->phase == POD_RUNNING,
 		.finished = pod_finished(record),
 	};

@@ -45,6 +45,8 @@ struct cluster_victim {
 				run is lost */
 	bool borrowing;      /* its namespace holds borrowed memory */
 	const char *refused; /* why the API server refused lately to evict it, or NULL */
+	int64_t again_us; /* monotonic: until when what came of asking it counts; TIME_NEVER: it was
+			     not asked lately */
 };
 
 /* A Job: kept only as long as it is final. Errors as in cluster/cluster.h. */

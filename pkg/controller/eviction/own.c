@@ -107,7 +107,7 @@ static bool make_ask(struct eviction_turn *turn, struct plan_ask *ret_ask)
 		.now_real_us = turn->now_real_us,
 	};
 	return cause_left_alone(turn->reconciler->cluster, &turn->limits, &turn->reconciler->arena,
-				&ret_ask->left_alone, &ret_ask->n_left_alone);
+				&ret_ask->left_alone);
 }
 
 /* Whether so many may go now, and it was not planned or asked for lately. */
@@ -220,7 +220,7 @@ bool eviction_own_may_go(struct eviction_turn *turn, const struct receipt *recei
 	    turn->facts.spec.protection.mode == PROTECTION_DRY_RUN)
 		return false;
 	/* What its own receipt took of its workload does not count against it. */
-	ask.n_left_alone = 0;
+	ask.left_alone = (struct plan_left_alone){0};
 	cluster_victim(cluster, pod, turn->now_us, turn->now_real_us, &victim);
 	if (victim.tenant != turn->tenant || plan_exempt(&ask, pod, &victim) != PLAN_NONE)
 		return false;

@@ -49,6 +49,11 @@ void eviction_look_again(struct eviction_turn *turn, int64_t real_us)
 		MIN(turn->set->look_again_us, saturating_add(turn->now_us, in_us));
 }
 
+void eviction_look_again_at(struct eviction_turn *turn, const struct cluster_victim *victim)
+{
+	turn->set->look_again_us = MIN(turn->set->look_again_us, victim->again_us);
+}
+
 struct str eviction_text_kept(struct eviction_turn *turn, struct str text)
 {
 	const char *kept = arena_strndup(&turn->reconciler->arena, text.data, text.len);

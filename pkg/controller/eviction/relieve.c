@@ -33,7 +33,7 @@ static bool make_ask(struct eviction_turn *turn, uint32_t pod, size_t most,
 		.now_real_us = turn->now_real_us,
 	};
 	return cause_left_alone(turn->reconciler->cluster, &turn->limits, &turn->reconciler->arena,
-				&ret_ask->left_alone, &ret_ask->n_left_alone);
+				&ret_ask->left_alone);
 }
 
 /* --- the receipt */

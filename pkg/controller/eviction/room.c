@@ -218,10 +218,14 @@ static bool still_may_go(const struct eviction_turn *turn, const struct receipt 
 	limits_decide(&turn->limits, &turn->facts.spec.protection, &receipt->beneficiary, &limits);
 	if (limits.left < receipt->n_victims)
 		return false;
-	for (size_t i = 0; i < receipt->n_victims; i++)
-		if (limits_owner_until(&turn->limits, receipt->victims[i].namespace,
-				       receipt->victims[i].owner) > turn->now_real_us)
+	for (size_t i = 0; i < receipt->n_victims; i++) {
+		const struct receipt_pod *victim = &receipt->victims[i];
+
+		if (limits_asked(&turn->limits, victim->uid) ||
+		    limits_owner_until(&turn->limits, victim->namespace, victim->owner) >
+			    turn->now_real_us)
 			return false;
+	}
 	return true;
 }
 
@@ -304,7 +308,7 @@ static bool begin(struct eviction_turn *turn, uint32_t pod, size_t most)
 	};
 	arena_reset(&search->kept);
 	if (!cause_left_alone(reconciler->cluster, &turn->limits, &search->kept,
-			      &search->ask.left_alone, &search->ask.n_left_alone))
+			      &search->ask.left_alone))
 		return false;
 	search->tenant = turn->tenant;
 	search->pod = pod;

@@ -80,6 +80,7 @@ static int ask_again(struct eviction_turn *turn, struct receipt *receipt, struct
 			continue;
 		cluster_victim(turn->reconciler->cluster, pod, turn->now_us, turn->now_real_us,
 			       &victim);
+		eviction_look_again_at(turn, &victim);
 		if (!may_still_go(turn, receipt, pod, &victim))
 			continue;
 		if (eviction_ask_one(turn, receipt, &receipt->victims[i], true, err) < 0)

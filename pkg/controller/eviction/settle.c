@@ -226,6 +226,7 @@ static int judge_victim(struct eviction_turn *turn, struct receipt *receipt, uin
 		return 0;
 	}
 	eviction_look_again(turn, receipt->held_until_us);
+	eviction_look_again_at(turn, &victim);
 	if (victim.terminating || victim.finished || turn->set->n_writes >= EVICTION_AGAIN_MOST ||
 	    !may_ask_again(turn, pod, &receipt->beneficiary, &victim))
 		return 0;

@@ -44,6 +44,8 @@ struct eviction_turn {
 #define EVICTION_RELOOK_US         (10 * USEC_PER_SEC) /* at pods that wait to be moved */
 
 void eviction_look_again(struct eviction_turn *turn, int64_t real_us);
+/* When what came of asking it counts no more. */
+void eviction_look_again_at(struct eviction_turn *turn, const struct cluster_victim *victim);
 /* In the arena; empty where that is full. */
 struct str eviction_text_kept(struct eviction_turn *turn, struct str text);
 /* Likewise; @text is cleared. */

@@ -242,6 +242,7 @@ static void an_eviction_that_was_not_answered_is_no_refusal(void **state)
 		eviction_written(&w->reconciler, w->tenant, victim, NULL, &answers[i]);
 		turn(w, 0, &next);
 		assert_int_equal(next.n_writes, 0);
+		assert_true(next.look_again_us <= loop_now(w->kube.loop) + EVICTION_UNANSWERED_US);
 		turn(w, EVICTION_UNANSWERED_US, &next);
 		assert_int_equal(asked_of(&next), 1);
 		assert_string_equal(next.writes[next.n_writes - 1].uid, victim->uid);

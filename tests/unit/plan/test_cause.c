@@ -191,20 +191,52 @@ static void workloads_that_lost_a_pod_are_named_by_handle(void **state)
 				.victims = victims,
 				.n_victims = ARRAY_SIZE(victims)};
 	const struct limits_view view = {.others = &other, .n_others = 1, .now_real_us = NOW};
-	const struct plan_workload *list;
+	struct plan_left_alone alone;
 	struct cluster_victim victim;
 	struct arena arena;
-	size_t n;
 
 	arena_init(&arena, 1 << 20);
-	assert_true(cause_left_alone(*state, &view, &arena, &list, &n));
+	assert_true(cause_left_alone(*state, &view, &arena, &alone));
 	cluster_victim(*state, pod, NOW, NOW, &victim);
-	assert_int_equal(n, 1);
-	assert_int_equal(list[0].namespace, victim.namespace);
-	assert_int_equal(list[0].owner, victim.owner);
+	assert_int_equal(alone.n_workloads, 1);
+	assert_int_equal(alone.workloads[0].namespace, victim.namespace);
+	assert_int_equal(alone.workloads[0].owner, victim.owner);
+	assert_int_equal(alone.n_pods, 0);
 	other.at_us = AGO(121);
-	assert_true(cause_left_alone(*state, &view, &arena, &list, &n));
-	assert_int_equal(n, 0);
+	assert_true(cause_left_alone(*state, &view, &arena, &alone));
+	assert_int_equal(alone.n_workloads, 0);
+	arena_clear(&arena);
+}
+
+static void who_is_to_go_by_an_open_receipt_is_named_by_handle(void **state)
+{
+	uint32_t pod = tell_pod(*state, (struct pod){"a", "n", AGO(60), POD_RUNNING, 0, 0});
+	const struct receipt_pod victims[] = {
+		{.namespace = STR("chat"), .name = STR("a"), .uid = STR("a")},
+		{.namespace = STR("chat"), .name = STR("a"), .uid = STR("its predecessor")},
+	};
+	struct receipt one = {.outcome = RECEIPT_ISSUED,
+			      .at_us = AGO(1),
+			      .victims = victims,
+			      .n_victims = ARRAY_SIZE(victims)};
+	const struct limits_view views[] = {{.others = &one, .n_others = 1, .now_real_us = NOW},
+					    {.own = &one, .n_own = 1, .now_real_us = NOW}};
+	struct plan_left_alone alone;
+	struct arena arena;
+
+	arena_init(&arena, 1 << 20);
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
+		one.outcome = RECEIPT_ISSUED;
+		assert_true(cause_left_alone(*state, &views[i], &arena, &alone));
+		assert_int_equal(alone.n_pods, 1);
+		assert_int_equal(alone.pods[0], pod);
+		assert_true(limits_asked(&views[i], STR("a")));
+		assert_false(limits_asked(&views[i], STR("b")));
+		one.outcome = RECEIPT_HELPED;
+		assert_true(cause_left_alone(*state, &views[i], &arena, &alone));
+		assert_int_equal(alone.n_pods, 0);
+		assert_false(limits_asked(&views[i], STR("a")));
+	}
 	arena_clear(&arena);
 }
 
@@ -312,6 +344,8 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(no_more_are_told_than_fit, setup, teardown),
 		cmocka_unit_test(one_receipt_at_a_time_and_a_plan_lasts_an_hour),
+		cmocka_unit_test_setup_teardown(who_is_to_go_by_an_open_receipt_is_named_by_handle,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(workloads_that_lost_a_pod_are_named_by_handle,
 						setup, teardown),
 		cmocka_unit_test(what_came_of_it_follows_from_what_is_seen),

@@ -105,8 +105,8 @@ static enum plan_exemption only(enum plan_exemption expected)
 		victim.refused = "the API server said no";
 		break;
 	default:
-		ask.left_alone = alone;
-		ask.n_left_alone = ARRAY_SIZE(alone);
+		ask.left_alone.workloads = alone;
+		ask.left_alone.n_workloads = ARRAY_SIZE(alone);
 	}
 	return plan_exempt(&ask, pod, &victim);
 }
@@ -118,6 +118,18 @@ static void each_reason_alone_exempts(void **state)
 		assert_int_equal(only((enum plan_exemption)i), i);
 		assert_true(strlen(plan_exemption_text((enum plan_exemption)i)) > 0);
 	}
+}
+
+static void whom_an_open_receipt_has_go_is_going(void **state)
+{
+	static const uint32_t pods[] = {POD - 1, POD, POD + 7};
+	struct plan_ask ask = ask_of();
+	struct cluster_victim victim = victim_of();
+
+	(void)state;
+	ask.left_alone = (struct plan_left_alone){.pods = pods, .n_pods = ARRAY_SIZE(pods)};
+	assert_int_equal(plan_exempt(&ask, POD, &victim), PLAN_GOING);
+	assert_int_equal(plan_exempt(&ask, POD + 1, &victim), PLAN_NONE);
 }
 
 static void the_first_reason_is_told(void **state)
@@ -174,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pod_of_a_lower_tier_may_go),
 		cmocka_unit_test(each_reason_alone_exempts),
+		cmocka_unit_test(whom_an_open_receipt_has_go_is_going),
 		cmocka_unit_test(the_first_reason_is_told),
 		cmocka_unit_test(the_longer_minimum_run_counts),
 		cmocka_unit_test(best_effort_gives_way_to_training),
