@@ -188,7 +188,7 @@ class History:
         self.pods, self.names = {}, {}  # by uid; uid by (namespace, name)
         self.objects = {}  # (resource, namespace, name): Timeline
         self.receipts, self.asked, self.deleted, self.notices = [], [], [], []
-        self._receipts = {}
+        self._receipts, self._unanswered = {}, {}
         for event in sorted(events, key=lambda e: e["stageTimestamp"]):
             self._take(event)
         for pod in self.pods.values():
@@ -242,6 +242,8 @@ class History:
             self._evict(user, where, event, when, status)
         elif 200 <= status < 300:
             self._store(user, where, event, when)
+        elif status >= 500 and resource == "tenantqos":
+            self._maybe_receipts_of(where.get("name"), event)
 
     def _store(self, user, where, event, when):
         resource, part = where["resource"], where.get("subresource")
@@ -295,6 +297,12 @@ class History:
             if pod and answer.get("kind") != "Pod":
                 pod.leaving, pod.gone = pod.leaving or when, pod.gone or when
 
+    def _maybe_receipts_of(self, tenant, event):
+        """What was not stored in time may have been stored all the same, as is seen later."""
+        when = seconds(event["requestReceivedTimestamp"]), seconds(event["stageTimestamp"])
+        for entry in ((event.get("requestObject") or {}).get("status") or {}).get("evictions", []):
+            self._unanswered.setdefault((tenant, entry["id"]), (*when, entry))
+
     def _receipts_of(self, tenant, begun, when, item):
         entries = {e["id"]: e for e in ((item or {}).get("status") or {}).get("evictions", [])}
         for key, entry in entries.items():
@@ -302,7 +310,9 @@ class History:
             if known:
                 known.update(when, entry)
             else:
-                known = self._receipts[tenant, key] = Receipt(tenant, begun, when, entry)
+                known = Receipt(tenant, *self._unanswered.get((tenant, key), (begun, when, entry)))
+                known.update(when, entry)
+                self._receipts[tenant, key] = known
                 self.receipts.append(known)
         for (name, key), known in self._receipts.items():
             if name == tenant and key not in entries and known.dropped is None:

@@ -334,3 +334,12 @@ def test_what_a_cut_wire_loses_is_forgiven_at_that_time_alone(name):
     change(log)
     for lost, found in (((), True), ([(T0 + 60, T0 + 90)], True), ([(T0 + 99.9, T0 + 100.1)], False)):
         assert any(words in fault for fault in faults(log, lost=lost)) == found, faults(log, lost=lost)
+
+
+def test_a_receipt_whose_write_was_not_answered_in_time_stood_if_it_is_seen_later():
+    log = as_it_should_be()
+    log["issued"]["responseStatus"]["code"] = 504
+    log["issued"]["requestObject"] = log["issued"].pop("responseObject")
+    assert faults(log) == []
+    del log["settled"]
+    assert any("no receipt that was Issued before" in fault for fault in faults(log))
