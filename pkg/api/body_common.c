@@ -12,6 +12,14 @@ void body_add_bytes(struct json_out *out, const char *key, int64_t bytes)
 	json_out_string(out, key, (struct str){text, len});
 }
 
+void body_add_shown(struct json_out *out, const char *key, int64_t bytes, bool up)
+{
+	char text[QUANTITY_TEXT_SIZE];
+	size_t len = quantity_format_shown(bytes, up, text);
+
+	json_out_string(out, key, (struct str){text, len});
+}
+
 void body_add_condition(struct json_out *out, const char *type, const struct condition *condition,
 			int64_t generation)
 {

@@ -10,6 +10,9 @@
 /* A quantity of bytes, as the API server would write it. */
 void body_add_bytes(struct json_out *out, const char *key, int64_t bytes);
 
+/* The same as columns show it, rounded to Mi. */
+void body_add_shown(struct json_out *out, const char *key, int64_t bytes, bool up);
+
 void body_add_condition(struct json_out *out, const char *type, const struct condition *condition,
 			int64_t generation);
 

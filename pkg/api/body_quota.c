@@ -77,6 +77,18 @@ static void add_amounts(struct json_out *out, const struct quota_status *status)
 		json_out_int(out, "effectiveGPUs", status->effective_gpus);
 }
 
+/* Use is rounded up and what it is held against down: room is never shown where there is none. */
+static void add_shown(struct json_out *out, const struct quota_status *status)
+{
+	json_out_object(out, "shown");
+	body_add_shown(out, "effective", status->effective, false);
+	body_add_shown(out, "granted", status->granted, false);
+	body_add_shown(out, "used", status->used, true);
+	body_add_shown(out, "lent", status->lent, true);
+	body_add_shown(out, "borrowed", status->borrowed, false);
+	json_out_end(out);
+}
+
 static void add_status(struct json_out *out, const struct quota_status *status)
 {
 	size_t i;
@@ -86,6 +98,7 @@ static void add_status(struct json_out *out, const struct quota_status *status)
 	if (!str_empty(status->tenant))
 		json_out_string(out, "tenant", status->tenant);
 	add_amounts(out, status);
+	add_shown(out, status);
 	json_out_array(out, "resources");
 	for (i = 0; i < status->n_rows; i++)
 		add_row(out, &status->rows[i]);

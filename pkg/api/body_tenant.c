@@ -68,6 +68,15 @@ static void add_objectives(struct json_out *out, const struct tenant_status *sta
 	add_summary(out, status);
 }
 
+static void add_shown(struct json_out *out, const struct tenant_status *status)
+{
+	json_out_object(out, "shown");
+	body_add_shown(out, "granted", status->granted, false);
+	body_add_shown(out, "used", status->used, true);
+	body_add_shown(out, "lent", status->lent, true);
+	json_out_end(out);
+}
+
 static void add_status(struct json_out *out, const struct tenant_status *status)
 {
 	size_t i;
@@ -85,6 +94,7 @@ static void add_status(struct json_out *out, const struct tenant_status *status)
 	body_add_bytes(out, "used", status->used);
 	json_out_int(out, "usedGPUs", status->used_gpus);
 	body_add_bytes(out, "lent", status->lent);
+	add_shown(out, status);
 	add_objectives(out, status);
 	body_add_throttle(out, &status->throttle);
 	json_out_array(out, "conditions");

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/macros.h"
+#include "model/amount.h"
 
 struct number {
 	bool negative;
@@ -214,6 +215,16 @@ size_t quantity_format_bytes(int64_t bytes, char ret_text[QUANTITY_TEXT_SIZE])
 		unit++;
 	}
 	return (size_t)snprintf(ret_text, QUANTITY_TEXT_SIZE, "%" PRId64 "%s", bytes, units[unit]);
+}
+
+size_t quantity_format_shown(int64_t bytes, bool up, char ret_text[QUANTITY_TEXT_SIZE])
+{
+	int64_t rest = bytes % MIB;
+
+	bytes -= rest;
+	if (up && rest > 0 && bytes <= INT64_MAX - MIB)
+		bytes += MIB;
+	return quantity_format_bytes(bytes, ret_text);
 }
 
 size_t quantity_format_count(int64_t count, char ret_text[QUANTITY_TEXT_SIZE])

@@ -34,6 +34,12 @@ bool quantity_parse_millionths(struct str text, int64_t *ret_value);
  */
 size_t quantity_format_bytes(int64_t bytes, char ret_text[QUANTITY_TEXT_SIZE]);
 
+/*
+ * The same for people: what is no whole number of Mi is rounded to one, up or down. It is then less
+ * than 1Mi off.
+ */
+size_t quantity_format_shown(int64_t bytes, bool up, char ret_text[QUANTITY_TEXT_SIZE]);
+
 /* A plain decimal count. */
 size_t quantity_format_count(int64_t count, char ret_text[QUANTITY_TEXT_SIZE]);
 

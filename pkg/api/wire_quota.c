@@ -87,6 +87,15 @@ static const struct field device_class_fields[] = {
 static const struct schema device_class_schema =
 	SCHEMA("DeviceClass", struct wire_quota_device_class, device_class_fields);
 
+static const struct field shown_fields[] = {
+	JSON(struct wire_shown, effective, "effective", FIELD_STRING),
+	JSON(struct wire_shown, granted, "granted", FIELD_STRING),
+	JSON(struct wire_shown, used, "used", FIELD_STRING),
+	JSON(struct wire_shown, lent, "lent", FIELD_STRING),
+	JSON(struct wire_shown, borrowed, "borrowed", FIELD_STRING),
+};
+static const struct schema shown_schema = SCHEMA("Shown", struct wire_shown, shown_fields);
+
 static const struct field status_fields[] = {
 	JSON(struct wire_quota_status, observed_generation, "observedGeneration", FIELD_INT64),
 	JSON(struct wire_quota_status, effective, "effective", FIELD_QUANTITY),
@@ -110,6 +119,7 @@ static const struct field status_fields[] = {
 		 &device_class_schema),
 	JSON(struct wire_quota_status, granted_gpus, "grantedGPUs", FIELD_INT64),
 	JSON(struct wire_quota_status, effective_gpus, "effectiveGPUs", FIELD_INT64),
+	JSON_SUB(struct wire_quota_status, shown, "shown", FIELD_MESSAGE, &shown_schema),
 };
 static const struct schema status_schema =
 	SCHEMA("GpuMemoryQuotaStatus", struct wire_quota_status, status_fields);

@@ -81,6 +81,12 @@ struct wire_quota_device_class {
 	struct str name, resource;
 };
 
+/* Amounts of a status as columns show them: written, and never read back. */
+struct wire_shown {
+	uint64_t present;
+	struct str effective, granted, used, lent, borrowed;
+};
+
 struct wire_quota_status {
 	uint64_t present;
 	int64_t observed_generation;
@@ -94,6 +100,7 @@ struct wire_quota_status {
 	struct wire_quota_dry_run dry_run;
 	struct wire_list device_classes; /* struct wire_quota_device_class */
 	int64_t granted_gpus, effective_gpus;
+	struct wire_shown shown;
 };
 
 #define WIRE_STATUS_RESOURCES 9

@@ -79,6 +79,14 @@ static const struct field objective_status_fields[] = {
 static const struct schema objective_status_schema =
 	SCHEMA("ObjectiveStatus", struct wire_objective_status, objective_status_fields);
 
+static const struct field shown_fields[] = {
+	JSON(struct wire_tenant_shown, granted, "granted", FIELD_STRING),
+	JSON(struct wire_tenant_shown, used, "used", FIELD_STRING),
+	JSON(struct wire_tenant_shown, lent, "lent", FIELD_STRING),
+};
+static const struct schema shown_schema =
+	SCHEMA("TenantShown", struct wire_tenant_shown, shown_fields);
+
 static const struct field tenant_status_fields[] = {
 	JSON(struct wire_tenant_status, observed_generation, "observedGeneration", FIELD_INT64),
 	JSON(struct wire_tenant_status, namespaces, "namespaces", FIELD_STRINGS),
@@ -99,6 +107,7 @@ static const struct field tenant_status_fields[] = {
 		 &wire_condition_schema),
 	JSON_SUB(struct wire_tenant_status, throttle, "throttle", FIELD_MESSAGE,
 		 &wire_throttle_schema),
+	JSON_SUB(struct wire_tenant_status, shown, "shown", FIELD_MESSAGE, &shown_schema),
 };
 static const struct schema tenant_status_schema =
 	SCHEMA("TenantQoSStatus", struct wire_tenant_status, tenant_status_fields);

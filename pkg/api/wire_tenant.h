@@ -74,6 +74,12 @@ struct wire_objective_status {
 
 #define WIRE_OBJECTIVE_VALUE 1
 
+/* As in wire_quota.h. */
+struct wire_tenant_shown {
+	uint64_t present;
+	struct str granted, used, lent;
+};
+
 struct wire_tenant_status {
 	uint64_t present;
 	int64_t observed_generation;
@@ -88,6 +94,7 @@ struct wire_tenant_status {
 	struct str objectives_text;
 	struct wire_list conditions; /* struct wire_condition */
 	struct wire_throttle throttle;
+	struct wire_tenant_shown shown;
 };
 
 struct wire_tenant {

@@ -344,7 +344,8 @@ def test_fills_in_defaults_and_shows_columns(cluster):
     moment = "2026-01-02T03:04:05Z"
     condition = {"status": "True", "reason": "Enforced", "message": "m", "lastTransitionTime": moment}
     status = {"effective": "160Gi", "granted": "320Gi", "lent": "160Gi", "borrowed": "0",
-              "tenant": "vision", "used": "81559Mi", "usedPercent": 50, "gpus": 1, "pods": 2,
+              "shown": {"effective": "160Gi", "granted": "320Gi", "lent": "160Gi", "borrowed": "0", "used": "79Gi"},
+              "tenant": "vision", "used": "84825604097", "usedPercent": 50, "gpus": 1, "pods": 2,
               "resources": [{"name": "nvidia.com/gpu", "used": 1, "hard": 2}],
               "conditions": [condition | {"type": "Ready"}, condition | {"type": "Accepted"},
                              condition | {"type": "Throttled", "status": "False"}]}
@@ -354,7 +355,7 @@ def test_fills_in_defaults_and_shows_columns(cluster):
     head, row = cluster.kubectl("get", "gmq", "shown").splitlines()
     assert head.split() == ["NAME", "MEMORY", "EFFECTIVE", "USED", "USED%", "GPUS", "PODS",
                             "THROTTLED", "READY", "AGE"]
-    assert row.split()[:-1] == ["shown", "320Gi", "160Gi", "81559Mi", "50", "1", "2", "False", "True"]
+    assert row.split()[:-1] == ["shown", "320Gi", "160Gi", "79Gi", "50", "1", "2", "False", "True"]
     head, row = cluster.kubectl("get", "gmq", "shown", "-o", "wide").splitlines()
     assert head.split()[9:] == ["ACCEPTED", "GRANTED", "LENT", "BORROWED", "TENANT", "AGE"]
     assert row.split()[9:-1] == ["True", "320Gi", "160Gi", "0", "vision"]
@@ -378,7 +379,7 @@ def test_fills_in_defaults_and_shows_columns_of_tenants(cluster):
                             "feedback": {"mode": "Off", "decrease": 30, "recoverPerMinute": 5, "floorPercent": 50}}
     condition = {"status": "True", "reason": "Enforced", "message": "m",
                  "lastTransitionTime": "2026-01-02T03:04:05Z"}
-    status = {"granted": "480Gi", "used": "81559Mi", "usedGPUs": 1, "lent": "0", "namespaceCount": 2,
+    status = {"granted": "480Gi", "used": "84825604097", "shown": {"granted": "480Gi", "used": "79Gi", "lent": "0"}, "usedGPUs": 1, "lent": "0", "namespaceCount": 2,
               "namespaces": ["a", "b"], "ceiling": {"gpuMemory": "640Gi"}, "evictionCount": 3,
               "throttle": {"step": "Release", "percent": 70, "signals": ["PCIeBandwidth"], "futileTries": 1},
               "objectives": [{"name": "ttft", "value": "0.213", "state": "Met", "reason": "WithinThreshold",
@@ -389,7 +390,7 @@ def test_fills_in_defaults_and_shows_columns_of_tenants(cluster):
     head, row = cluster.kubectl("get", "tqos", "seen").splitlines()
     assert head.split() == ["NAME", "TIER", "CEILING", "GRANTED", "USED", "LENT", "THROTTLE", "NAMESPACES", "EVICTIONS",
                             "OBJECTIVES", "READY", "AGE"]
-    assert row.split()[:-1] == ["seen", "Training", "640Gi", "480Gi", "81559Mi", "0", "70", "2", "3", "1", "Met",
+    assert row.split()[:-1] == ["seen", "Training", "640Gi", "480Gi", "79Gi", "0", "70", "2", "3", "1", "Met",
                                 "True"]
     head, row = cluster.kubectl("get", "tqos", "seen", "-o", "wide").splitlines()
     assert head.split()[9:] == ["GPUS", "ACCEPTED", "EXCEEDED", "OBJECTIVES", "READY", "AGE"]

@@ -241,6 +241,8 @@ static void status_has_all_amounts_rows_and_conditions(void **state)
 		"\"lent\":\"0\",\"borrowed\":\"0\",\"live\":\"0\",\"released\":\"0\","
 		"\"releasedPods\":0,\"usedPercent\":50,\"pods\":1,\"gpus\":2,"
 		"\"grantedGPUs\":3,\"effectiveGPUs\":1,"
+		"\"shown\":{\"effective\":\"60Gi\",\"granted\":\"0\",\"used\":\"30Gi\","
+		"\"lent\":\"0\",\"borrowed\":\"0\"},"
 		"\"resources\":[{\"name\":\"nvidia.com/gpu\",\"product\":\"T4\",\"unitMemory\":"
 		"\"15Gi\",\"sharing\":\"None\",\"used\":2,\"hard\":4}],\"deviceClasses\":["
 		"{\"name\":\"gpu\",\"resource\":\"nvidia.com/gpu\"},"

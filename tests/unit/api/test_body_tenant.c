@@ -31,7 +31,7 @@ static void a_status_has_all_amounts_and_conditions(void **state)
 		.ceiling_gpus = 8,
 		.granted = 480 * GIB,
 		.granted_gpus = 6,
-		.used = 81559 * MIB,
+		.used = 81559 * MIB - 1,
 		.used_gpus = 1,
 		.n_namespaces = 2,
 		.namespaces = namespaces,
@@ -51,7 +51,8 @@ static void a_status_has_all_amounts_and_conditions(void **state)
 		"{'apiVersion':'gpuqos.io/v1alpha1','kind':'TenantQoS','metadata':{'name':'t',"
 		"'uid':'u'},'status':{'observedGeneration':3,'namespaces':['a','b'],"
 		"'namespaceCount':2,'ceiling':{'gpuMemory':'640Gi','gpus':8},'granted':'480Gi',"
-		"'grantedGPUs':6,'used':'81559Mi','usedGPUs':1,'lent':'0','objectives':[{'name':"
+		"'grantedGPUs':6,'used':'85520809983','usedGPUs':1,'lent':'0','shown':{'granted':'480Gi',"
+		"'used':'81559Mi','lent':'0'},'objectives':[{'name':"
 		"'ttft','value':'0.213','state':'Met','reason':'WithinThreshold','since':"
 		"'2026-01-02T03:04:05Z'},{'name':'queue','state':'Unknown','reason':'Absent'}],"
 		"'objectivesSummary':'1 Met, 1 Unknown',"

@@ -191,6 +191,33 @@ static void writes_the_largest_suffix_that_is_exact(void **state)
 	assert_string_equal(text, "1024");
 }
 
+static void shows_whole_mebibytes(void **state)
+{
+	static const struct {
+		int64_t bytes;
+		const char *down, *up;
+	} cases[] = {
+		{0, "0", "0"},
+		{1, "0", "1Mi"},
+		{1 << 20, "1Mi", "1Mi"},
+		{(81559LL << 20) - 1, "81558Mi", "81559Mi"},
+		{12271335629, "11702Mi", "11703Mi"}, /* a seventh of 80Gi */
+		{(80LL << 30) + 1024, "80Gi", "81921Mi"},
+		{(80LL << 30) - 1024, "81919Mi", "80Gi"},
+		{INT64_MAX, "8796093022207Mi", "8796093022207Mi"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[QUANTITY_TEXT_SIZE];
+
+		quantity_format_shown(cases[i].bytes, false, text);
+		assert_string_equal(text, cases[i].down);
+		quantity_format_shown(cases[i].bytes, true, text);
+		assert_string_equal(text, cases[i].up);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +225,7 @@ int main(void)
 		cmocka_unit_test(refuses_everything_else),
 		cmocka_unit_test(takes_as_many_digits_as_it_says),
 		cmocka_unit_test(writes_the_largest_suffix_that_is_exact),
+		cmocka_unit_test(shows_whole_mebibytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
