@@ -10,15 +10,27 @@ import types
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "lib"))
+import scheduler
+import together
 from cluster import TOOLS, Cluster, NotYet, wait_for
 from controller import Controller, install
 from gpus import Namespace
+from kubelets import Kubelets
+from prometheus import Exporter, Prometheus
 from quiet import Quiet
 from sources import CONFIG
+from together import pytest_pyfunc_call  # noqa: F401
+
+PLACED = """
+apiVersion: config.gpuqos.io/v1alpha1
+kind: ControllerConfig
+prometheus: {{url: "{url}", intervalSeconds: 1, timeoutSeconds: 2, deviceSeries: [DCGM, HAMi, AMD], deviceSeriesJobs: [test]}}
+"""
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "last: comes after all others")
+    config.addinivalue_line("markers", together.MARK)
 
 
 def pytest_collection_modifyitems(items):
@@ -45,6 +57,19 @@ def policies():
         if not cluster.keep:
             install(cluster)
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def placed(tmp_path_factory):
+    """A cluster whose GPU pods go through our scheduler and extender, and whose controller asks a Prometheus."""
+    with Cluster.start("--with", "kubelet-devices") as cluster, Exporter() as exporter:
+        install(cluster)
+        folder = tmp_path_factory.mktemp("placed")
+        with Prometheus(folder / "prometheus", exporter.port) as prometheus:
+            (folder / "config.yaml").write_text(PLACED.format(url=prometheus.url))
+            with scheduler.placing(cluster, folder, "--config", folder / "config.yaml") as parts:
+                yield types.SimpleNamespace(cluster=cluster, exporter=exporter, prometheus=prometheus, kubelets=Kubelets(cluster),
+                                            **vars(parts))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,37 +6,15 @@ import copy
 import pathlib
 import re
 import time
-import types
 
 import inference
 import pytest
-import scheduler as lib
-from cluster import Cluster, NotYet, wait_for
-from controller import install
+from cluster import NotYet, wait_for
 from crowded import Crowded
-from kubelets import Kubelets
-from prometheus import Exporter, Prometheus
 
 PAGES = pathlib.Path(__file__).resolve().parents[1] / "data/device-series"
 LATENCY = "gpuqos_test_latency_seconds"
 UTIL = "DCGM_FI_DEV_GPU_UTIL"
-CONFIG = """
-apiVersion: config.gpuqos.io/v1alpha1
-kind: ControllerConfig
-prometheus: {{url: "{url}", intervalSeconds: 1, timeoutSeconds: 2, deviceSeries: [DCGM, HAMi, AMD], deviceSeriesJobs: [test]}}
-"""
-
-
-@pytest.fixture(scope="module")
-def placed(tmp_path_factory):
-    """A cluster whose GPU pods go through our scheduler and extender, and whose controller asks a Prometheus."""
-    with Cluster.start("--with", "kubelet-devices") as cluster, Exporter() as exporter:
-        install(cluster)
-        folder = tmp_path_factory.mktemp("series")
-        with Prometheus(folder / "prometheus", exporter.port) as prometheus:
-            (folder / "config.yaml").write_text(CONFIG.format(url=prometheus.url))
-            with lib.placing(cluster, folder, "--config", folder / "config.yaml") as parts:
-                yield types.SimpleNamespace(cluster=cluster, exporter=exporter, kubelets=Kubelets(cluster), **vars(parts))
 
 
 class TimeSlicing:

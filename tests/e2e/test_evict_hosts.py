@@ -4,23 +4,14 @@ real kube-scheduler. Each time a node whose victims are the cheapest could not t
 
 import json
 import secrets
-import types
 
 import pytest
-import scheduler as lib
-from cluster import Cluster, wait_for
-from controller import install
+from cluster import wait_for
 from crowded import Crowded
-from kubelets import TOPOLOGY, Kubelets
+from kubelets import TOPOLOGY
 from placement import gpu_pod, layout
 
-
-@pytest.fixture(scope="module")
-def placed(tmp_path_factory):
-    with Cluster.start("--with", "kubelet-devices") as cluster:
-        install(cluster)
-        with lib.placing(cluster, tmp_path_factory.mktemp("hosts")) as parts:
-            yield types.SimpleNamespace(cluster=cluster, kubelets=Kubelets(cluster), **vars(parts))
+pytestmark = pytest.mark.together
 
 
 class Hosts:
@@ -74,7 +65,7 @@ class Hosts:
         self.cluster.api("DELETE", f"/api/v1/nodes/{self.second}")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def hosts_of(placed):
     made = []
 

@@ -4,39 +4,17 @@ and who is to blame. The test is the node's agent; latency follows from tests/li
 
 import json
 import threading
-import types
 
 import inference
 import pytest
-import scheduler as lib
-from cluster import Cluster, NotYet, wait_for
-from controller import install
+from cluster import NotYet, wait_for
 from crowded import Crowded
 from gpus import GPU
-from kubelets import Kubelets
-from prometheus import Exporter, Prometheus
 
 LATENCY = "gpuqos_test_latency_seconds"
 UNDISTURBED = 0.1
-CONFIG = """
-apiVersion: config.gpuqos.io/v1alpha1
-kind: ControllerConfig
-prometheus: {{url: "{url}", intervalSeconds: 1, timeoutSeconds: 2}}
-"""
 
-
-@pytest.fixture(scope="module")
-def placed(tmp_path_factory):
-    """A cluster whose GPU pods go through our scheduler and extender, and whose controller asks a Prometheus."""
-    with Cluster.start("--with", "kubelet-devices") as cluster, Exporter() as exporter:
-        install(cluster)
-        folder = tmp_path_factory.mktemp("objective")
-        with Prometheus(folder / "prometheus", exporter.port) as prometheus:
-            (folder / "config.yaml").write_text(CONFIG.format(url=prometheus.url))
-            with lib.placing(cluster, folder, "--config", folder / "config.yaml") as parts:
-                yield types.SimpleNamespace(
-                    cluster=cluster, exporter=exporter, prometheus=prometheus, kubelets=Kubelets(cluster), **vars(parts),
-                    failures=lambda: parts.controller.metric("gpuqos_prometheus_queries_total", result="failed"))
+pytestmark = pytest.mark.together
 
 
 class Town(Crowded):
@@ -112,7 +90,7 @@ class Town(Crowded):
         super().remove()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def town_of(placed):
     towns = []
 
@@ -122,6 +100,10 @@ def town_of(placed):
     yield make
     for town in towns:
         town.remove()
+
+
+def failures(placed):
+    return placed.controller.metric("gpuqos_prometheus_queries_total", result="failed")
 
 
 def test_who_is_to_blame_goes_and_latency_falls(placed, town_of, tell):
@@ -135,8 +117,8 @@ def test_who_is_to_blame_goes_and_latency_falls(placed, town_of, tell):
     culprit = town.neighbour()
     town.busy.add(culprit)
     town.tell_figures({culprit: 90})
-    refused = placed.failures()
-    wait_for(lambda: placed.failures() >= refused + 3 or NotYet(placed.failures()), "it was asked for in vain", 60)
+    refused = failures(placed)
+    wait_for(lambda: failures(placed) >= refused + 3 or NotYet(failures(placed)), "it was asked for in vain", 60)
     assert town.wait_state("Unknown")["reason"] == "SourceDown"
     assert not town.receipts() and town.training_names() == everybody
 

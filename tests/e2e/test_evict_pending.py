@@ -2,28 +2,17 @@
 fewest go, and of these the cheapest; what they leave is nobody else's; who may not go stays, and the reason is told.
 """
 
-import types
-
 import pytest
-import scheduler as lib
-from cluster import Cluster, NotYet, wait_for
-from controller import install
+from cluster import NotYet, wait_for
 from crowded import Crowded
-from kubelets import Kubelets, sold_twice
+from kubelets import sold_twice
 from moves import NOTICE
 from placement import refusal
 
+pytestmark = pytest.mark.together
+
 
 @pytest.fixture(scope="module")
-def placed(tmp_path_factory):
-    """A cluster whose GPU pods go through our scheduler and extender."""
-    with Cluster.start("--with", "kubelet-devices") as cluster:
-        install(cluster)
-        with lib.placing(cluster, tmp_path_factory.mktemp("pending")) as parts:
-            yield types.SimpleNamespace(cluster=cluster, kubelets=Kubelets(cluster), **vars(parts))
-
-
-@pytest.fixture
 def scene_of(placed):
     """Makes a full node: one training pod of 4 cards, and two of 2."""
     scenes = []

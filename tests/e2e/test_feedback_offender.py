@@ -5,10 +5,13 @@ must not be enough. The test is the node's agent and kubelet; the controller's p
 import pytest
 
 from cluster import NotYet, wait_for
+from conftest import offer_exactly
 from controller import in_its_place
-from gpus import GIB, condition
-from hungry import NODE, Hungry, start
+from gpus import GIB, Namespace, condition
+from hungry import Hungry, start
 from tenants import Tenant, throttle
+
+pytestmark = pytest.mark.together
 
 MUCH = 20 * GIB  # of a card of 80, where a tenth is granted
 PACE = {"graceSeconds": 5, "alertSeconds": 1, "stepSeconds": 1, "floorSeconds": 25, "restSeconds": 1, "idleSeconds": 30}
@@ -24,25 +27,18 @@ def quick(world, tmp_path_factory):
         yield made
 
 
-@pytest.fixture
-def node(world, quick, nodes):
-    nodes("timesliced")
-    with Hungry(world.cluster, NODE) as made:
-        yield made
-
-
 class Street:
-    """A greedy pod, and one of another tenant on the same card; each tenant has one namespace."""
+    """A greedy pod, and one of another tenant on the same card, on a node of their own; each tenant has one namespace."""
 
-    def __init__(self, world, make_namespace, node, **spec):
-        self.world, self.node = world, node
-        self.greedy, self.quiet = make_namespace("greedy"), make_namespace("quiet")
+    def __init__(self, world, node, **spec):
+        self.node = Hungry(world.cluster, node).__enter__()
+        self.greedy, self.quiet = Namespace.make(world.cluster, "greedy"), Namespace.make(world.cluster, "quiet")
         self.tenant = Tenant.make(world.cluster, self.greedy, **(QUICK | {"protection": PROTECTION} | spec))
         self.other = Tenant.make(world.cluster, self.quiet, tier="Inference")
         for space in (self.greedy, self.quiet):
             space.put_quota("80Gi")
-        start(self.greedy, "one", "two")
-        start(self.quiet, "web")
+        start(self.greedy, "one", "two", node=node)
+        start(self.quiet, "web", node=node)
 
     def receipts(self):
         return self.tenant.object().get("status", {}).get("evictions", [])
@@ -66,14 +62,18 @@ class Street:
     def remove(self):
         self.tenant.remove()
         self.other.remove()
+        self.greedy.remove()
+        self.quiet.remove()
+        self.node.__exit__()
 
 
-@pytest.fixture
-def street(world, make_namespace, node):
+@pytest.fixture(scope="module")
+def street(world, quick):
+    free = list(offer_exactly(world.cluster, ("timesliced=6",)))
     made = []
 
     def make(**spec):
-        made.append(Street(world, make_namespace, node, **spec))
+        made.append(Street(world, free.pop(), **spec))
         return made[-1]
     yield make
     for each in made:

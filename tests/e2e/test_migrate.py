@@ -3,29 +3,19 @@ required is evicted once a node is known where they would, its successor gets th
 nothing is moved in vain, twice, or against a PodDisruptionBudget.
 """
 
-import types
-
 import pytest
 import scheduler as lib
-from cluster import Cluster, NotYet, wait_for
-from controller import install
-from kubelets import Kubelets, sold_twice
+from cluster import NotYet, wait_for
+from kubelets import sold_twice
 from moves import NOTICE, Story
 from placement import refusal
 
+pytestmark = pytest.mark.together
+
 
 @pytest.fixture(scope="module")
-def placed(tmp_path_factory):
-    """A cluster whose GPU pods go through our scheduler and extender."""
-    with Cluster.start("--with", "kubelet-devices") as cluster:
-        install(cluster)
-        with lib.placing(cluster, tmp_path_factory.mktemp("migrate")) as parts:
-            yield types.SimpleNamespace(cluster=cluster, kubelets=Kubelets(cluster), **vars(parts))
-
-
-@pytest.fixture
 def story_of(placed):
-    """Makes a Story, which is gone with the test."""
+    """Makes a Story, which is gone with the module."""
     stories = []
 
     def make(kind, **protection):

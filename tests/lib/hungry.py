@@ -114,10 +114,12 @@ def hungry_pod(name, containers=3):
             "spec": {"containers": made, "terminationGracePeriodSeconds": 1}}
 
 
-def start(namespace, *names):
-    """Such pods, until they run."""
+def start(namespace, *names, node=None):
+    """Such pods, until they run; node: where, if that is not for the scheduler to say."""
     for name in names:
-        namespace.create(hungry_pod(name)).ok()
+        made = hungry_pod(name)
+        made["spec"] |= {"nodeName": node} if node else {}
+        namespace.create(made).ok()
 
     def running():
         phases = {p["metadata"]["name"]: p["status"]["phase"] for p in namespace.list_pods()}
