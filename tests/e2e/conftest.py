@@ -19,7 +19,6 @@ from kubelets import Kubelets
 from prometheus import Exporter, Prometheus
 from quiet import Quiet
 from sources import CONFIG
-from together import pytest_pyfunc_call  # noqa: F401
 
 PLACED = """
 apiVersion: config.gpuqos.io/v1alpha1
@@ -30,7 +29,7 @@ prometheus: {{url: "{url}", intervalSeconds: 1, timeoutSeconds: 2, deviceSeries:
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "last: comes after all others")
-    config.addinivalue_line("markers", together.MARK)
+    config.pluginmanager.register(together)
 
 
 def pytest_collection_modifyitems(items):

@@ -4,7 +4,8 @@
 
 says of a module that its tests keep apart from each other: namespaces, tenants and nodes are each one's own. As soon as the
 first of them is due, all that were chosen are played, some at a time, each in a thread; each is told as passed or failed
-by itself. They may have fixtures of a module or of the session, which are made before any begins, and `tell`.
+by itself. They may have fixtures of a module or of the session, which are made before any begins, and `tell`. A conftest.py
+registers this module as a plugin.
 """
 
 import concurrent.futures
@@ -12,7 +13,6 @@ import concurrent.futures
 import pytest
 
 AT_A_TIME = 9
-MARK = "together: the tests of a module that are played at a time"
 FOR_ALL = ("module", "package", "session")
 
 
@@ -45,6 +45,10 @@ class Play:
 
 
 PLAYS = pytest.StashKey[Play]()
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "together: the tests of a module that are played at a time")
 
 
 @pytest.hookimpl(tryfirst=True)
