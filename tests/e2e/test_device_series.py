@@ -3,6 +3,7 @@ card's figures are those of a pod that has it for itself, and nobody's where it 
 """
 
 import copy
+import datetime
 import pathlib
 import re
 import time
@@ -15,6 +16,7 @@ from crowded import Crowded
 PAGES = pathlib.Path(__file__).resolve().parents[1] / "data/device-series"
 LATENCY = "gpuqos_test_latency_seconds"
 UTIL = "DCGM_FI_DEV_GPU_UTIL"
+EXPORTERS_SECONDS = 30  # after its start figures of a pod's cards are of those before it
 
 
 class TimeSlicing:
@@ -40,7 +42,7 @@ class Street(Crowded):
     beside web-0's, of which nothing is told yet."""
 
     def __init__(self, placed, kind, kubelets, units):
-        super().__init__(placed.cluster, kubelets, kind, switches=2, observationSeconds=20)
+        super().__init__(placed.cluster, kubelets, kind, switches=2, observationSeconds=10)
         self.exporter = placed.exporter
         kubelets.publish(self.node, self.layout)
         self.put(self.web, "web-0", 1)
@@ -73,6 +75,14 @@ class Street(Crowded):
         shared = inference.wires(self.layout)
         return next(uuid for uuid in shared if uuid != self.cards["web-0"]
                     and inference.nearest({self.cards["web-0"]}, {uuid}, shared) == "switch")
+
+    def wait_old(self):
+        """Until its pods run for so long that what exporters tell of their cards counts."""
+        def old():
+            begun = [p["status"]["startTime"] for p in self.web.list_pods() + self.training.list_pods()]
+            age = time.time() - datetime.datetime.fromisoformat(max(begun).replace("Z", "+00:00")).timestamp()
+            return age > EXPORTERS_SECONDS + 1 or NotYet(age)
+        wait_for(old, "all pods have run for a while", EXPORTERS_SECONDS + 60)
 
     def wait_state(self, *states):
         def reached():
@@ -117,6 +127,7 @@ def test_who_has_a_busy_card_for_itself_goes(placed, street_of, tell):
     street.busy(beside, f"95 {int((time.time() - 100) * 1000)}")
     street.busy("GPU-gone", 95)
     wait_figures(placed, 8)
+    street.wait_old()
     street.latency(0.18)
     street.wait_state("AtRisk", "Violated")
     street.wait_in_vain("1 share with it, and nothing tells what they do")

@@ -107,7 +107,7 @@ def failures(placed):
 
 
 def test_who_is_to_blame_goes_and_latency_falls(placed, town_of, tell):
-    town = town_of("blame", observationSeconds=20)
+    town = town_of("blame", observationSeconds=10)
     everybody = town.training_names()
     town.wait_state("Met")
 

@@ -2,13 +2,8 @@
 defaults, columns and explanations."""
 
 import json
-import pathlib
-import sys
 
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "lib"))
-from cluster import ROOT, Cluster, wait_for
 
 GROUP = "/apis/gpuqos.io/v1alpha1"
 QUOTAS = GROUP + "/namespaces/default/gpumemoryquotas"
@@ -17,11 +12,8 @@ LONG = "example.com/" + "x" * 306
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with Cluster.start("--without", "controller-manager,scheduler,kwok") as started:
-        started.kubectl("apply", "-k", str(ROOT / "crds"))
-        wait_for(lambda: started.get(QUOTAS) and started.get(TENANTS), "the CRDs are served")
-        yield started
+def cluster(bare):
+    return bare
 
 
 TRY = "?dryRun=All&fieldValidation=Strict"

@@ -21,8 +21,8 @@ import pytest
 
 TESTS = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "fault")]
-from cluster import MERGE, Cluster, NotYet, wait_for
-from controller import SYSTEM, install
+from cluster import MERGE, NotYet, wait_for
+from controller import SYSTEM
 from gpus import Namespace
 from harness import SHORT_LEASE, SOAK, STATE, Proxy, Replica, is_lease, is_write, of_replica, show
 
@@ -36,11 +36,8 @@ ROLE = "gpuqos.io/role"
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with Cluster.start() as started:
-        install(started)
-        started.nodes("h100=1")
-        yield started
+def cluster(installed):
+    return installed
 
 
 def make_own_pod(cluster, name):

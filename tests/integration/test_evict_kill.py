@@ -10,8 +10,7 @@ import pytest
 
 TESTS = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "fault")]
-from cluster import Cluster, NotYet, wait_for
-from controller import install
+from cluster import NotYet, wait_for
 from harness import SHORT_LEASE, Proxy, Replica
 from kubelets import Kubelets
 from moves import NOTICE, Story
@@ -22,10 +21,8 @@ EVICTIONS = r"/pods/[^/]*/eviction"
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with Cluster.start("--with", "kubelet-devices") as started:
-        install(started)
-        yield started
+def cluster(installed):
+    return installed
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,7 @@ import pytest
 
 TESTS = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "fault")]
-from cluster import Cluster, NotYet, wait_for
-from controller import install
+from cluster import NotYet, wait_for
 from harness import INITIAL, LIST, SOAK, STATE, WATCH, Proxy, Replica, Scenario, show
 
 SEED = int(os.environ.get("GPUQOS_SEED", "1"))
@@ -102,12 +101,8 @@ LEASE = ("--leader-elect", "--leader-elect-lease-duration=4s", "--leader-elect-r
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with Cluster.start() as started:
-        install(started)
-        # Room also for the pods of the run before, which go a little later.
-        started.nodes("h100=3", "t4=2", "mig-mixed=1")
-        yield started
+def cluster(installed):
+    return installed
 
 
 @pytest.fixture(scope="module")

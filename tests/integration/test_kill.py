@@ -14,8 +14,7 @@ import pytest
 
 TESTS = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "fault")]
-from cluster import Cluster, NotYet, wait_for
-from controller import install
+from cluster import NotYet, wait_for
 from harness import SHORT_LEASE, SOAK, Proxy, Replica, Scenario, difference, show
 
 SEED = int(os.environ.get("GPUQOS_SEED", "1"))
@@ -26,11 +25,8 @@ LEASES = r"^/apis/coordination"
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with Cluster.start() as started:
-        install(started)
-        started.nodes("h100=3", "t4=2", "mig-mixed=1")
-        yield started
+def cluster(installed):
+    return installed
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import os
 import pathlib
 import socket
 import subprocess
-import sys
 import threading
 import time
 import urllib.parse
@@ -17,19 +16,14 @@ import uuid
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "lib"))
-from cluster import ROOT, Cluster, wait_for
 
 TOOLS = pathlib.Path(os.environ["GPUQOS_TOOLS"]) / "integration"
 EVICTION = {"apiVersion": "policy/v1", "kind": "Eviction"}
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with Cluster.start("--without", "controller-manager,scheduler,kwok") as started:
-        started.kubectl("apply", "-f", str(ROOT / "crds" / "gpumemoryquotas.yaml"))
-        wait_for(lambda: started.get("/apis/gpuqos.io/v1alpha1/gpumemoryquotas"), "CRD is served")
-        yield started
+def cluster(bare):
+    return bare
 
 
 @pytest.fixture

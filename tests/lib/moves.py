@@ -104,7 +104,7 @@ class Story:
         wait_for(told, words, timeout=60)
 
     def verdict(self, name):
-        return next(p for p in reversed(self.kubelets.report().pods) if p["name"] == name)
+        return next(p for p in reversed(self.kubelets.report().pods) if (p["namespace"], p["name"]) == (self.namespace.name, name))
 
     def spread(self, name, owners, **labels):
         """A pod of two cards, one on each NUMA node of the only node that has any left."""

@@ -72,7 +72,7 @@ class Scene:
         self.web = Namespace.make(self.cluster)
         self.tenant = Tenant.make(
             self.cluster, self.web, tier="Inference",
-            protection={"mode": "Enforce", "minVictimRunSeconds": 0, "cooldownSeconds": 0, "observationSeconds": 20})
+            protection={"mode": "Enforce", "minVictimRunSeconds": 0, "cooldownSeconds": 0, "observationSeconds": 10})
         self.web.put_quota("1Ti", enforced=False)
         self.pods = {}
         for space, name in (self.web, "web-0"), (self.web, "web-1"), (self.mine, self.train):
