@@ -18,6 +18,7 @@ void eviction_reconciler_init(struct eviction_reconciler *reconciler, struct met
 	static const char *const labels[] = {"tenant", "cause", "outcome", NULL};
 
 	arena_init(&reconciler->arena, LIMIT_DECODE_ARENA);
+	list_init(&reconciler->tellings);
 	reconciler->memory = mem_alloc(sizeof(*reconciler->memory));
 	eviction_search_init(&reconciler->search);
 	reconciler->evictions = evict_metric(metrics);
@@ -29,6 +30,7 @@ void eviction_reconciler_init(struct eviction_reconciler *reconciler, struct met
 
 void eviction_reconciler_clear(struct eviction_reconciler *reconciler)
 {
+	eviction_tell_none(reconciler, TABLE_NONE);
 	arena_clear(&reconciler->arena);
 	eviction_search_clear(&reconciler->search);
 	if (reconciler->memory)
@@ -67,52 +69,6 @@ struct str eviction_text_take(struct eviction_turn *turn, struct buf *text)
 
 	buf_clear(text);
 	return kept;
-}
-
-/* --- telling */
-
-static struct body_reference tenant_reference(const struct eviction_turn *turn)
-{
-	return (struct body_reference){STR(API_GROUP_VERSION), str_from(api_tenants.kind), STR_NONE,
-				       turn->facts.name, turn->facts.uid};
-}
-
-static void record(struct eviction_turn *turn, struct body_reference object,
-		   const struct receipt *receipt, struct str note)
-{
-	bool good = receipt->outcome == RECEIPT_HELPED || receipt->outcome == RECEIPT_PLANNED ||
-		    receipt->outcome == RECEIPT_MOOT;
-
-	recorder_event(turn->reconciler->recorder,
-		       &(struct recorder_event){object, good ? "Normal" : "Warning",
-						receipt->outcome == RECEIPT_ISSUED
-							? EVICT_REASON
-							: receipt_outcome_text(receipt->outcome),
-						EVICT_ACTION, note});
-}
-
-void eviction_tell(struct eviction_turn *turn, const struct receipt *receipt, struct str note)
-{
-	const struct receipt_pod *pod = &receipt->beneficiary;
-	char tenant[LIMIT_NAME + 1] = "";
-
-	memcpy(tenant, turn->facts.name.data, MIN(turn->facts.name.len, (size_t)LIMIT_NAME));
-	record(turn, tenant_reference(turn), receipt, note);
-	if (receipt->outcome == RECEIPT_ISSUED || receipt->outcome == RECEIPT_PLANNED)
-		record(turn,
-		       (struct body_reference){STR("v1"), str_from(api_pods.kind), pod->namespace,
-					       pod->name, pod->uid},
-		       receipt, note);
-	log_info(turn->reconciler->log, "eviction", LOG_STR("tenant", turn->facts.name),
-		 LOG_STR("receipt", receipt->id),
-		 LOG_CSTR("cause", receipt_cause_text(receipt->cause)),
-		 LOG_CSTR("outcome", receipt_outcome_text(receipt->outcome)),
-		 LOG_STR("namespace", pod->namespace), LOG_STR("pod", pod->name),
-		 LOG_STR("node", receipt->node), LOG_STR("note", note));
-	metric_add(turn->reconciler->receipts,
-		   (const char *const[]){tenant, receipt_cause_text(receipt->cause),
-					 receipt_outcome_text(receipt->outcome)},
-		   1);
 }
 
 /* --- gather */
@@ -334,6 +290,7 @@ static int decide(struct eviction_turn *turn, struct error *err)
 {
 	size_t before = turn->n_receipts;
 
+	eviction_tell_seen(turn);
 	if (eviction_settle(turn, err) < 0)
 		return -1;
 	turn->limits.own = turn->receipts;
@@ -357,8 +314,11 @@ int eviction_reconcile(void *context, uint32_t tenant, struct work_set *set, str
 	int64_t next_us;
 
 	cluster_expire_holds(reconciler->cluster, turn.now_real_us, &next_us);
-	if (!cluster_tenant_has(reconciler->cluster, tenant) || is_unseen(&turn) ||
-	    eviction_searches(&turn) || !gather(&turn))
+	if (!cluster_tenant_has(reconciler->cluster, tenant)) {
+		eviction_tell_none(reconciler, tenant);
+		return 0;
+	}
+	if (is_unseen(&turn) || eviction_searches(&turn) || !gather(&turn))
 		return 0;
 	if (decide(&turn, err) == 0)
 		return 0;
@@ -388,6 +348,7 @@ static void receipts_written(struct eviction_reconciler *reconciler, uint32_t te
 		unseen->until_us = saturating_add(now_us, EVICTION_UNSEEN_WRITTEN_US);
 	}
 	write_expect(reconciler->caches, write, answer, &reconciler->arena, now_us);
+	eviction_tell_written(reconciler, tenant);
 }
 
 void eviction_written(void *context, uint32_t tenant, const struct work_write *write,

@@ -3,6 +3,7 @@
 #define GPUQOS_CONTROLLER_EVICTION_RECONCILE_H
 
 #include "base/arena.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "cluster/cluster.h"
 #include "controller/caches.h"
@@ -77,6 +78,7 @@ struct eviction_reconciler {
 	struct arena arena;
 	struct eviction_search search;
 	struct eviction_unseen unseen;
+	struct list tellings; /* of struct eviction_telling, owned: what no status shows yet */
 };
 
 /* @metrics may be NULL. */

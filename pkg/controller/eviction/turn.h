@@ -13,6 +13,7 @@
  *   settle.c     what came of open receipts
  *   served.c     likewise, where somebody went for one that stays
  *   receipt.c    a new receipt
+ *   tell.c       Events, log, metrics
  *   room.c       for which pod that waits who goes
  *   relieve.c    who goes for a bad objective
  *   move.c       which pod is moved
@@ -50,8 +51,15 @@ void eviction_look_again_at(struct eviction_turn *turn, const struct cluster_vic
 struct str eviction_text_kept(struct eviction_turn *turn, struct str text);
 /* Likewise; @text is cleared. */
 struct str eviction_text_take(struct eviction_turn *turn, struct buf *text);
-/* A receipt came to its outcome: logged, counted, told in an Event of the pod and of the tenant. */
+/*
+ * A receipt is to come to its outcome: logged, counted, told in an Event of the pod and of the
+ * tenant, once its write was answered (written), or its tenant's status shows it in a later turn
+ * (seen); else it is forgotten. The last forgets a tenant's, or all with TABLE_NONE.
+ */
 void eviction_tell(struct eviction_turn *turn, const struct receipt *receipt, struct str note);
+void eviction_tell_written(struct eviction_reconciler *reconciler, uint32_t tenant);
+void eviction_tell_seen(struct eviction_turn *turn);
+void eviction_tell_none(struct eviction_reconciler *reconciler, uint32_t tenant);
 
 /* Writes are added to the turn's set by both. */
 int eviction_settle(struct eviction_turn *turn, struct error *err);

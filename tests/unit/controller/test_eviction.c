@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -30,6 +31,7 @@ struct world {
 	struct recorder *recorder;
 	struct caches *caches;
 	struct eviction_reconciler reconciler;
+	struct metrics *metrics;
 	uint32_t pod, tenant;
 };
 
@@ -53,7 +55,8 @@ static int setup(void **state)
 		.loop = w->kube.loop,
 		.config = &w->config,
 	};
-	eviction_reconciler_init(&w->reconciler, NULL);
+	w->metrics = metrics_new();
+	eviction_reconciler_init(&w->reconciler, w->metrics);
 	*state = w;
 	return 0;
 }
@@ -63,6 +66,7 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	eviction_reconciler_clear(&w->reconciler);
+	metrics_free(w->metrics);
 	caches_free(w->caches);
 	recorder_free(w->recorder);
 	cluster_free(w->cluster);
@@ -251,6 +255,63 @@ static void an_eviction_that_was_not_answered_is_no_refusal(void **state)
 	work_set_clear(&set);
 }
 
+/* How many receipts were told as Issued. */
+static int told(struct world *w)
+{
+	struct buf page CLEANUP(buf_clear);
+	const char *found;
+
+	buf_init(&page, LIMIT_JSON_OUTPUT);
+	metrics_write(w->metrics, &page);
+	buf_add_char(&page, '\0');
+	found = strstr(page.data, "outcome=\"Issued\"} ");
+	return found ? (int)strtol(strchr(found, '}') + 2, NULL, 10) : 0;
+}
+
+static void a_receipt_is_told_when_it_is_written(void **state)
+{
+	struct world *w = *state;
+	struct work_set set;
+
+	assert_in_range(decide(w, &set), 1, TURNS - 1);
+	assert_int_equal(told(w), 0);
+	eviction_written(&w->reconciler, w->tenant, &set.writes[0], NULL, NULL);
+	assert_int_equal(told(w), 1);
+	work_set_clear(&set);
+}
+
+static void a_receipt_whose_write_was_not_answered_is_told_once_it_is_seen(void **state)
+{
+	struct error lost = {.kind = ERROR_UNAVAILABLE};
+	struct world *w = *state;
+	struct work_set set, next;
+
+	assert_in_range(decide(w, &set), 1, TURNS - 1);
+	for (int i = 0; i < 2; i++) {
+		eviction_written(&w->reconciler, w->tenant, &set.writes[0], NULL, &lost);
+		assert_int_equal(told(w), i);
+		show_receipt(w, &set.writes[set.n_writes - 1], str_from(set.writes[0].uid));
+		turn(w, 0, &next);
+		work_set_clear(&next);
+		assert_int_equal(told(w), 1); /* and no second time */
+	}
+	work_set_clear(&set);
+}
+
+static void a_receipt_that_was_never_written_is_not_told(void **state)
+{
+	struct error lost = {.kind = ERROR_UNAVAILABLE};
+	struct world *w = *state;
+	struct work_set set;
+
+	assert_in_range(decide(w, &set), 1, TURNS - 1);
+	eviction_written(&w->reconciler, w->tenant, &set.writes[0], NULL, &lost);
+	work_set_clear(&set);
+	turn(w, 3 * USEC_PER_SEC, &set);
+	work_set_clear(&set);
+	assert_int_equal(told(w), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -261,6 +322,9 @@ int main(void)
 		TEST(room_of_a_receipt_that_was_written_is_kept_while_its_watch_is_cut),
 		TEST(room_is_kept_where_an_outcome_could_not_be_written),
 		TEST(an_eviction_that_was_not_answered_is_no_refusal),
+		TEST(a_receipt_is_told_when_it_is_written),
+		TEST(a_receipt_whose_write_was_not_answered_is_told_once_it_is_seen),
+		TEST(a_receipt_that_was_never_written_is_not_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
