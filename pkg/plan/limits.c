@@ -293,6 +293,15 @@ static bool names_victim(const struct receipt *list, size_t n, struct str uid)
 	return false;
 }
 
+bool limits_is_watched(const struct limits_view *view, const struct receipt_pod *beneficiary)
+{
+	for (size_t i = 0; i < view->n_own; i++)
+		if (view->own[i].outcome == RECEIPT_ISSUED &&
+		    is_same(&view->own[i].beneficiary, beneficiary))
+			return true;
+	return false;
+}
+
 bool limits_asked(const struct limits_view *view, struct str uid)
 {
 	return names_victim(view->own, view->n_own, uid) ||

@@ -75,6 +75,9 @@ void limits_decide(const struct limits_view *view, const struct protection_spec 
 /* Until when (real) a workload is left alone; 0: it is not. @owner: as in struct receipt_pod. */
 int64_t limits_owner_until(const struct limits_view *view, struct str namespace, struct str owner);
 
+/* Whether help for the beneficiary is under way: an open receipt of its tenant is for it. */
+bool limits_is_watched(const struct limits_view *view, const struct receipt_pod *beneficiary);
+
 /* Whether an open receipt, whoever's, has this pod go. */
 bool limits_asked(const struct limits_view *view, struct str uid);
 

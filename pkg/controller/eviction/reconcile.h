@@ -46,6 +46,7 @@ struct eviction_search {
 		struct uid uid;
 		int64_t again_us; /* real */
 		uint32_t tries;   /* 0: not in use */
+		bool told;        /* by an Event */
 	} vain[EVICTION_VAIN_MOST];
 };
 

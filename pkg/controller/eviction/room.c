@@ -120,12 +120,15 @@ void eviction_in_vain(struct eviction_turn *turn, uint32_t pod, const struct rec
 	struct eviction_search *search = &turn->reconciler->search;
 	struct uid uid = cluster_pod_uid(turn->reconciler->cluster, pod);
 	struct eviction_vain *vain = find_vain(search, uid);
+	bool event;
 
 	if (!vain)
 		vain = make_vain(search, uid);
 	else if (saturating_add(vain->again_us, VAIN_FORGOTTEN_US) < turn->now_real_us)
-		vain->tries = 0;
-	tell_in_vain(turn, self, vain->tries == 0, why);
+		*vain = (struct eviction_vain){.uid = uid};
+	event = !vain->told && !limits_is_watched(&turn->limits, self);
+	tell_in_vain(turn, self, event, why);
+	vain->told |= event;
 	vain->again_us = saturating_add(turn->now_real_us,
 					VAIN_US << MIN(vain->tries, (uint32_t)VAIN_DOUBLINGS));
 	vain->tries++;

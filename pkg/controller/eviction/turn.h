@@ -97,7 +97,8 @@ void eviction_move(struct eviction_turn *turn);
 void eviction_offend(struct eviction_turn *turn);
 void eviction_reclaim(struct eviction_turn *turn);
 /*
- * Nobody may go for a pod: its condition says so, once an Event of it, and it is tried again later.
+ * Nobody may go for a pod: its condition says so, and once an Event of it, but while help for it or
+ * another pod of its workload is under way; it is tried again later.
  * @why: a clause that goes on after the pod's name.
  */
 void eviction_in_vain(struct eviction_turn *turn, uint32_t pod, const struct receipt_pod *self,

@@ -17,7 +17,7 @@
 #include "cluster/placing/reserve.h"
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
-#include "controller/eviction/reconcile.h"
+#include "controller/eviction/turn.h"
 #include "lib/fake_kube.h"
 #include "lib/full_cluster.h"
 
@@ -312,6 +312,36 @@ static void a_receipt_that_was_never_written_is_not_told(void **state)
 	assert_int_equal(told(w), 0);
 }
 
+/* While help is under way nobody needs to go: the Event waits for what comes of it, and comes once.
+ */
+static void nobody_may_go_is_no_event_while_a_receipt_is_open(void **state)
+{
+	struct world *w = *state;
+	struct receipt_pod self = {.namespace = STR("chat"),
+				   .name = STR("web-1"),
+				   .uid = STR("web-1"),
+				   .owner = STR("ReplicaSet/web")};
+	struct receipt open = {.outcome = RECEIPT_ISSUED, .beneficiary = self};
+	struct work_set set = {.look_again_us = TIME_NEVER};
+	struct eviction_turn turn = {.reconciler = &w->reconciler,
+				     .tenant = w->tenant,
+				     .limits = {.own = &open, .n_own = 1},
+				     .set = &set,
+				     .now_real_us = FULL_CLUSTER_NOW_US};
+
+	open.beneficiary.name = open.beneficiary.uid = STR("web-0"); /* another replica */
+	eviction_in_vain(&turn, w->pod, &self, STR("which waits: why"));
+	eviction_in_vain(&turn, w->pod, &self, STR("which waits: why"));
+	fake_kube_settle(w->kube.client);
+	assert_int_equal(fake_kube_made(w->kube.client), 0);
+	open.outcome = RECEIPT_INEFFECTIVE;
+	eviction_in_vain(&turn, w->pod, &self, STR("which waits: why"));
+	eviction_in_vain(&turn, w->pod, &self, STR("which waits: why"));
+	fake_kube_settle(w->kube.client);
+	assert_int_equal(fake_kube_made(w->kube.client), 1);
+	assert_non_null(strstr(fake_kube_body(fake_kube_first(w->kube.client)), "NobodyMayGo"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -325,6 +355,7 @@ int main(void)
 		TEST(a_receipt_is_told_when_it_is_written),
 		TEST(a_receipt_whose_write_was_not_answered_is_told_once_it_is_seen),
 		TEST(a_receipt_that_was_never_written_is_not_told),
+		TEST(nobody_may_go_is_no_event_while_a_receipt_is_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,6 +201,31 @@ static void a_workload_is_left_alone_twice_as_long_after_each_loss(void **state)
 	assert_int_equal(limits_owner_until(&view, STR("ns"), STR("Job/victim")), 0);
 }
 
+static void help_is_under_way_while_a_receipt_for_the_workload_is_open(void **state)
+{
+	static const struct {
+		enum receipt_outcome outcome;
+		const char *owner;
+		bool watched;
+	} cases[] = {
+		{RECEIPT_ISSUED, "Job/me", true},       {RECEIPT_ISSUED, "Job/other", false},
+		{RECEIPT_PLANNED, "Job/me", false},     {RECEIPT_HELPED, "Job/me", false},
+		{RECEIPT_INEFFECTIVE, "Job/me", false}, {RECEIPT_REFUSED, "Job/me", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct receipt one = receipt(cases[i].outcome, AGO(10), 1);
+		const struct limits_view own = {.own = &one, .n_own = 1, .now_real_us = NOW};
+		const struct limits_view another = {.others = &one, .n_others = 1};
+		struct receipt_pod replica = pod(cases[i].owner);
+
+		replica.uid = STR("another replica");
+		assert_int_equal(limits_is_watched(&own, &replica), cases[i].watched);
+		assert_false(limits_is_watched(&another, &replica));
+	}
+}
+
 static void what_is_used_is_said_in_a_sentence(void **state)
 {
 	const struct receipt own[] = {receipt(RECEIPT_ISSUED, AGO(10), 2)};
@@ -229,6 +254,7 @@ int main(void)
 		cmocka_unit_test(many_nodes_down_stop_all),
 		cmocka_unit_test(a_full_status_forgets_nothing_for_more),
 		cmocka_unit_test(a_workload_is_left_alone_twice_as_long_after_each_loss),
+		cmocka_unit_test(help_is_under_way_while_a_receipt_for_the_workload_is_open),
 		cmocka_unit_test(what_is_used_is_said_in_a_sentence),
 	};
 
