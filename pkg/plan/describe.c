@@ -6,16 +6,34 @@
 #include "cluster/read.h"
 #include "plan/internal.h"
 
+/* Victims on the node itself; others of a gang may be anywhere. */
+static size_t count_there(const struct plan *plan)
+{
+	size_t there = 0;
+
+	for (size_t i = 0; i < plan->best.n; i++)
+		there += cluster_pod_node(plan->tools.cluster, plan->best.pods[i]) ==
+			 plan->best.node;
+	return there;
+}
+
 static void describe_found(const struct plan *plan, struct buf *buf)
 {
 	const struct plan_cost *cost = &plan->best.cost;
+	const struct plan_counts *counts = &plan->counts;
+	size_t there = count_there(plan);
 
+	buf_printf(buf, "it fits on %.*s with %zu of the %u pods there gone, %u of which may go",
+		   STR_ARGS(cluster_node_name(plan->tools.cluster, plan->best.node)), there,
+		   plan->there.candidates, plan->there.eligible);
+	if (there < plan->best.n)
+		buf_printf(buf, ", and %zu of the same gangs elsewhere", plan->best.n - there);
 	buf_printf(buf,
-		   "it fits on %.*s with %zu of %u pods gone, and with any of them kept it does "
-		   "not; that costs %" PRId64 " GPU-seconds since their last checkpoint and "
-		   "%" PRId64 " GiB that is not borrowed",
-		   STR_ARGS(cluster_node_name(plan->tools.cluster, plan->best.node)), plan->best.n,
-		   plan->counts.candidates, cost->lost, (int64_t)(cost->owned / GIB));
+		   ", and with any of them kept it does not; that costs %" PRId64
+		   " GPU-seconds since their last checkpoint and %" PRId64
+		   " GiB that is not borrowed; %u pods on %u node%s were looked at",
+		   cost->lost, (int64_t)(cost->owned / GIB), counts->candidates, counts->nodes,
+		   counts->nodes == 1 ? "" : "s");
 	if (plan->inexact)
 		buf_add_cstr(buf, "; there may be a cheaper way: a node had too many pods to look "
 				  "at every set of them");

@@ -93,6 +93,7 @@ struct plan {
 	bool inexact;
 	bool found;
 	struct plan_set best;
+	struct plan_counts there; /* of its node alone, as it was proven */
 	uint64_t cards;
 	uint32_t trials;
 	uint32_t fits_on;    /* the node that it fits with nobody gone; TABLE_NONE */

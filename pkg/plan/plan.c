@@ -394,7 +394,8 @@ static bool prove(struct plan *plan)
 	plan->n_gangs = 0;
 	map_clear(&plan->gangs_by_number);
 	cluster_units_on(plan->tools.cluster, &plan->place.ask, plan->best.node, units);
-	plan_gather(plan, plan->best.node, units, true, NULL);
+	plan->there = (struct plan_counts){.nodes = 1};
+	plan_gather(plan, plan->best.node, units, true, &plan->there);
 	if (!find_victims(plan, chosen, &n) || !budgets_allow(plan, chosen, n))
 		return false;
 	for (size_t i = 0; i < n; i++)

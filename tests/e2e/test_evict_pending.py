@@ -48,7 +48,7 @@ def test_the_cheapest_goes_and_nobody_else_gets_its_room(placed, scene_of, tell)
     assert receipt["beneficiary"]["uid"] == pod["metadata"]["uid"]
     assert len(receipt["victims"]) == 1 and receipt["victims"][0]["name"].startswith("small-")
     assert {s["name"] for s in receipt["spared"]} | {receipt["victims"][0]["name"]} == {"large", "small-1", "small-2"}
-    assert "with 1 of 3 pods gone" in receipt["proof"] and receipt["limits"] and receipt["settledTime"]
+    assert "with 1 of the 3 pods there gone, 3 of which may go" in receipt["proof"] and receipt["limits"] and receipt["settledTime"]
     assert scene.running(scene.web, "web-0")["spec"]["nodeName"] == scene.node
     assert scene.training_names() == {"large", "small-1", "small-2"} - {receipt["victims"][0]["name"]}
     assert not scene.get(scene.rivals, "rival")["spec"].get("nodeName")

@@ -193,9 +193,32 @@ static void what_is_found_is_told_with_its_cost(void **state)
 	assert_int_equal(s->found.cost.owned, 160 * GIB);
 	assert_true(s->found.exact);
 	assert_string_equal(s->said,
-			    "it fits on n with 1 of 2 pods gone, and with any of them kept it does "
-			    "not; that costs 7200 GPU-seconds since their last checkpoint and 160 "
-			    "GiB that is not borrowed");
+			    "it fits on n with 1 of the 2 pods there gone, 2 of which may go, and "
+			    "with any of them kept it does not; that costs 7200 GPU-seconds since "
+			    "their last checkpoint and 160 GiB that is not borrowed; 2 pods on 1 "
+			    "node were looked at");
+}
+
+/* Of all that were looked at most cannot have helped: they are not what it went by. */
+static void pods_of_other_nodes_are_counted_apart(void **state)
+{
+	struct scene *s = *state;
+
+	add_node(s, "n", 4, NODE_READY);
+	add_node(s, "m", 4, NODE_READY);
+	add_pod(s, (struct pod){"train", "old", 2, "n", 7200, NULL});
+	add_pod(s, (struct pod){"train", "new", 1, "n", 3600, NULL});
+	add_pod(s, (struct pod){"train", "young", 1, "n", 10, NULL});
+	for (unsigned int i = 0; i < 4; i++) {
+		static const char *const names[] = {"a", "b", "c", "d"};
+
+		add_pod(s, (struct pod){"train", names[i], 1, "m", 90000, NULL});
+	}
+	add_pod(s, (struct pod){"chat", "c", 1, NULL, 0, NULL});
+	assert_true(plan(s, "c", 16));
+	assert_non_null(strstr(s->said, "on n with 1 of the 3 pods there gone, 2 of which may go, "
+					"and with any of them kept"));
+	assert_non_null(strstr(s->said, "; 7 pods on 2 nodes were looked at"));
 }
 
 static void where_none_is_eligible_the_reasons_are_told(void **state)
@@ -281,6 +304,8 @@ static void a_gang_goes_whole_wherever_it_runs(void **state)
 	assert_true(plan(s, "c", 16));
 	assert_int_equal(s->found.n_victims, 2);
 	assert_int_equal(s->found.cost.lost, 300);
+	assert_non_null(
+		strstr(s->said, " may go, and 1 of the same gangs elsewhere, and with any"));
 	assert_true(plan(s, "c", 1)); /* the gang is too large then */
 	assert_int_equal(s->found.victims[0], pod_of(s, "train", "x"));
 	assert_int_equal(plan_counts(s->plan).exempt[PLAN_GANG_TOO_LARGE], 2);
@@ -384,6 +409,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_found_is_told_with_its_cost),
+		TEST(pods_of_other_nodes_are_counted_apart),
 		TEST(where_none_is_eligible_the_reasons_are_told),
 		TEST(the_quota_is_told_where_it_is_in_the_way),
 		TEST(nobody_goes_where_it_fits_as_it_is),
