@@ -62,6 +62,12 @@
 /* Of a ResourceClaim: the scheduler made it for extended resources */
 #define KEY_EXTENDED_CLAIM "resource.kubernetes.io/extended-resource-claim"
 
+/* Of a PersistentVolumeClaim: it is bound for good; the node that kube-scheduler chose for it; its
+ * StorageClass, before there was a field (k8s.io/component-helpers/storage/volume, k8s.io/api) */
+#define KEY_BIND_COMPLETED "pv.kubernetes.io/bind-completed"
+#define KEY_SELECTED_NODE  "volume.kubernetes.io/selected-node"
+#define KEY_STORAGE_CLASS  "volume.beta.kubernetes.io/storage-class"
+
 /* Of the object of a BOOKMARK */
 #define KEY_INITIAL_EVENTS_END "k8s.io/initial-events-end"
 
@@ -76,8 +82,10 @@
 #define KEY_NVIDIA_PRODUCT "nvidia.com/gpu.product"
 #define KEY_AMD_PRODUCT    "amd.com/gpu.product-name"
 
-/* For FIELD_MAP_OF(); own labels: those of a namespace that api/type.h names. */
+/* For FIELD_MAP_OF(); own labels: those of a namespace that api/type.h names;
+ * zone labels: of a PersistentVolume (model/volume.h). */
 extern const struct field_keys keys_pod_annotations, keys_node_annotations, keys_claim_annotations,
-	keys_lease_annotations, keys_bookmark_annotations, keys_own_labels;
+	keys_lease_annotations, keys_bookmark_annotations, keys_own_labels,
+	keys_volume_claim_annotations, keys_zone_labels;
 
 #endif

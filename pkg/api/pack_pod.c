@@ -9,6 +9,7 @@
 #include "api/pack_crashes.h"
 #include "api/pack_demand.h"
 #include "api/pack_exit.h"
+#include "api/pack_mounts.h"
 #include "api/pack_terms.h"
 #include "api/quantity.h"
 #include "api/source_common.h"
@@ -476,11 +477,13 @@ static unsigned int uncounted(const struct pod_pack *pod, const struct wire_pod_
 	return 0;
 }
 
-/* Of pods without GPUs only whom they keep away is of any interest. */
+/* Of pods without GPUs only what they are in the way of others with is of any interest. */
 static int pack_terms_of(const struct pod_pack *pod, const struct wire_pod *wire,
 			 struct pod_facts *facts)
 {
-	if (pack_repels(&wire->spec, &pod->pack, facts) < 0)
+	if (pack_repels(&wire->spec, &pod->pack, facts) < 0 ||
+	    pack_ports(&wire->spec, &pod->pack, facts) < 0 ||
+	    pack_volumes(&wire->spec, &pod->pack, facts) < 0)
 		return -1;
 	if (!asks_for_gpus(facts))
 		return 0;

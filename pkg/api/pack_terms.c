@@ -2,6 +2,7 @@
 /* Node selectors, affinity, tolerations and taints: words become enums, the rest is borrowed. */
 #include "api/pack_terms.h"
 
+#include "api/pack_mounts.h"
 #include "api/pack_selector.h"
 #include "base/limits.h"
 #include "base/macros.h"
@@ -75,14 +76,14 @@ static const struct node_requirement *read_requirements(const struct wire_list *
 	return requirements;
 }
 
-static int pack_node_terms(const struct wire_list *wires, const struct pack *pack,
-			   struct pod_terms *terms)
+int pack_node_terms(const struct wire_list *wires, const struct pack *pack,
+		    const struct node_term **ret_terms, size_t *ret_n)
 {
 	struct node_term *list = arena_alloc(pack->arena, wires->len * sizeof(*list));
+	size_t n = 0;
 
 	if (!list)
 		return pack_no_memory(pack);
-	terms->terms = list;
 	wire_for_each(const struct wire_node_term, wire, *wires) {
 		bool sound = wire->labels.len + wire->fields.len > 0;
 		struct node_term term = {
@@ -95,9 +96,25 @@ static int pack_node_terms(const struct wire_list *wires, const struct pack *pac
 		if (!term.labels || !term.names)
 			return pack_no_memory(pack);
 		if (sound)
-			list[terms->n_terms++] = term;
+			list[n++] = term;
 	}
+	*ret_terms = list;
+	*ret_n = n;
 	return 0;
+}
+
+size_t pack_node_terms_size(const struct wire_list *wires)
+{
+	size_t size = 0;
+
+	wire_for_each(const struct wire_node_term, term, *wires) {
+		size++;
+		wire_for_each(const struct wire_requirement, label, term->labels) {
+			size += 1 + label->values.len;
+		}
+		size += 2 * term->fields.len;
+	}
+	return size;
 }
 
 static int pack_node_selector(const struct wire_list *pairs, const struct pack *pack,
@@ -162,21 +179,11 @@ static int pack_tolerations(const struct wire_list *wires, const struct pack *pa
 
 /* --- what is not compared */
 
-static bool has_host_port(const struct wire_list *containers)
-{
-	wire_for_each(const struct wire_container, container, *containers) {
-		wire_for_each(const struct wire_port, port, container->ports) {
-			if (port->host != 0)
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool has_volume(const struct wire_list *volumes)
+/* Disks that VolumeRestrictions or NodeVolumeLimits compare as they are named. */
+static bool has_disk(const struct wire_list *volumes)
 {
 	wire_for_each(const struct wire_volume, volume, *volumes) {
-		if (volume->source.present != 0)
+		if (pack_is_disk(volume))
 			return true;
 	}
 	return false;
@@ -211,25 +218,17 @@ static unsigned int beyond_of(const struct wire_pod_spec *spec)
 		beyond |= 1u << BEYOND_POD_ANTI_AFFINITY;
 	if (has_spread(&spec->spreads))
 		beyond |= 1u << BEYOND_SPREAD;
-	if (has_volume(&spec->volumes))
+	if (has_disk(&spec->volumes))
 		beyond |= 1u << BEYOND_VOLUME;
-	if (has_host_port(&spec->containers) || has_host_port(&spec->init_containers))
-		beyond |= 1u << BEYOND_HOST_PORT;
 	return beyond;
 }
 
 /* What is kept of it is at most about as much as this, so that nobody fills the memory. */
 static bool is_too_large(const struct wire_pod_spec *spec)
 {
-	size_t size = spec->node_selector.len + spec->tolerations.len;
+	size_t size = spec->node_selector.len + spec->tolerations.len +
+		      pack_node_terms_size(&spec->affinity.node.required.terms);
 
-	wire_for_each(const struct wire_node_term, term, spec->affinity.node.required.terms) {
-		size++;
-		wire_for_each(const struct wire_requirement, label, term->labels) {
-			size += 1 + label->values.len;
-		}
-		size += 2 * term->fields.len;
-	}
 	return size > LIMIT_TERMS;
 }
 
@@ -250,7 +249,8 @@ int pack_terms(const struct wire_pod_spec *spec, unsigned int beyond, const stru
 	if (pack_node_selector(&spec->node_selector, pack, terms) < 0 ||
 	    pack_tolerations(&spec->tolerations, pack, terms) < 0)
 		return -1;
-	return pack_node_terms(&spec->affinity.node.required.terms, pack, terms);
+	return pack_node_terms(&spec->affinity.node.required.terms, pack, &terms->terms,
+			       &terms->n_terms);
 }
 
 /* --- pods that keep others away */

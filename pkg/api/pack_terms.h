@@ -17,6 +17,11 @@ int pack_repels(const struct wire_pod_spec *spec, const struct pack *pack, struc
 /* Sets facts->terms. @beyond: enum terms_beyond, what the caller knows of. */
 int pack_terms(const struct wire_pod_spec *spec, unsigned int beyond, const struct pack *pack,
 	       struct pod_facts *facts);
+/* Of a NodeSelector: those that match something. */
+int pack_node_terms(const struct wire_list *wires, const struct pack *pack,
+		    const struct node_term **ret_terms, size_t *ret_n);
+/* How much they are, to be compared with LIMIT_TERMS. */
+size_t pack_node_terms_size(const struct wire_list *wires);
 /* Sets labels and taints. */
 int pack_host_terms(const struct wire_node *wire, const struct pack *pack, struct host_facts *host);
 

@@ -9,6 +9,7 @@
 #include "api/wire_gpunode.h"
 #include "api/wire_job.h"
 #include "api/wire_koordinator.h"
+#include "api/wire_storage.h"
 #include "api/wire_tenant.h"
 
 #define CORE(variable, plural_, kind_, namespaced_, schema_, outline_)                            \
@@ -27,6 +28,21 @@ CORE(api_limit_ranges, "limitranges", "LimitRange", true, &wire_limit_range_sche
      &wire_outline_schema);
 
 CORE(api_core_events, "events", "Event", true, &wire_event_schema, &wire_outline_schema);
+
+CORE(api_volume_claims, "persistentvolumeclaims", "PersistentVolumeClaim", true,
+     &wire_persistent_volume_claim_schema, &wire_outline_schema);
+CORE(api_volumes, "persistentvolumes", "PersistentVolume", false, &wire_persistent_volume_schema,
+     &wire_outline_schema);
+
+#define STORAGE(variable, plural_, kind_, schema_)                                     \
+	const struct api_type variable = {                                             \
+		"storage.k8s.io",     "v1", plural_, kind_, .protobuf = true, schema_, \
+		&wire_outline_schema,                                                  \
+	}
+
+STORAGE(api_storage_classes, "storageclasses", "StorageClass", &wire_storage_class_schema);
+STORAGE(api_csi_nodes, "csinodes", "CSINode", &wire_csi_node_schema);
+STORAGE(api_csi_drivers, "csidrivers", "CSIDriver", &wire_csi_driver_schema);
 
 const struct api_type api_leases = {
 	.group = "coordination.k8s.io",

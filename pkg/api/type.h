@@ -30,6 +30,9 @@ extern const struct api_type api_gpu_nodes;       /* what agents write */
 extern const struct api_type api_policy_bindings; /* of ValidatingAdmissionPolicies */
 extern const struct api_type api_budgets;         /* PodDisruptionBudgets */
 extern const struct api_type api_jobs;
+/* PersistentVolumeClaims, PersistentVolumes, and what they lead to */
+extern const struct api_type api_volume_claims, api_volumes, api_storage_classes, api_csi_nodes,
+	api_csi_drivers;
 extern const struct api_type api_events;      /* events.k8s.io/v1: those that we write */
 extern const struct api_type api_core_events; /* v1: those that we read */
 

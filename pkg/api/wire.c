@@ -25,6 +25,8 @@ static const struct schema resources_schema =
 
 static const struct field port_fields[] = {
 	FIELD(struct wire_port, host, "hostPort", 2, FIELD_INT32),
+	FIELD(struct wire_port, protocol, "protocol", 4, FIELD_STRING),
+	FIELD(struct wire_port, host_ip, "hostIP", 5, FIELD_STRING),
 };
 static const struct schema port_schema = SCHEMA("ContainerPort", struct wire_port, port_fields);
 

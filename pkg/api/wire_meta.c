@@ -53,6 +53,9 @@ static const struct field pod_meta[] = {PLAIN_META, LABELS, ANNOTATIONS_OF(keys_
 					OWNERS};
 static const struct field claim_meta[] = {PLAIN_META, ANNOTATIONS_OF(keys_claim_annotations),
 					  OWNERS};
+static const struct field volume_claim_meta[] = {
+	PLAIN_META, ANNOTATIONS_OF(keys_volume_claim_annotations), OWNERS};
+static const struct field volume_meta[] = {PLAIN_META, LABELS_OF(keys_zone_labels)};
 static const struct field lease_meta[] = {PLAIN_META, ANNOTATIONS_OF(keys_lease_annotations)};
 
 const struct schema wire_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, plain_meta);
@@ -65,6 +68,9 @@ const struct schema wire_owned_meta_schema = SCHEMA("ObjectMeta", struct wire_me
 const struct schema wire_bound_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, bound_meta);
 const struct schema wire_pod_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, pod_meta);
 const struct schema wire_claim_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, claim_meta);
+const struct schema wire_volume_claim_meta_schema =
+	SCHEMA("ObjectMeta", struct wire_meta, volume_claim_meta);
+const struct schema wire_volume_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, volume_meta);
 const struct schema wire_lease_meta_schema = SCHEMA("ObjectMeta", struct wire_meta, lease_meta);
 
 static const struct field outline_fields[] = {

@@ -92,12 +92,14 @@ extern const struct schema wire_requirement_schema, wire_list_meta_schema, wire_
 /*
  * Metadata as part of a type: alone, with labels of ours, with labels, with labels and annotations
  * of a node, with owners and managed fields, with labels and owners, with annotations and owners of
- * a claim, with annotations of a Lease, with all three of a pod. Of annotations those of
- * api/keys.h. Of a pod's labels all: which of them a PodDisruptionBudget asks for is no table's to
- * know.
+ * a claim, with annotations of a Lease, with all three of a pod, with
+ * annotations and owners of a PersistentVolumeClaim, with zones of a PersistentVolume. Of
+ * annotations those of api/keys.h. Of a pod's labels all: which of them a PodDisruptionBudget asks
+ * for is no table's to know.
  */
 extern const struct schema wire_meta_schema, wire_marked_meta_schema, wire_labelled_meta_schema,
 	wire_described_meta_schema, wire_owned_meta_schema, wire_bound_meta_schema,
-	wire_claim_meta_schema, wire_lease_meta_schema, wire_pod_meta_schema;
+	wire_claim_meta_schema, wire_lease_meta_schema, wire_pod_meta_schema,
+	wire_volume_claim_meta_schema, wire_volume_meta_schema;
 
 #endif

@@ -14,6 +14,7 @@ struct wire_resources {
 struct wire_port {
 	uint64_t present;
 	int32_t host; /* 0: none */
+	struct str protocol, host_ip;
 };
 
 struct wire_container {

@@ -16,18 +16,31 @@ static const struct schema volume_sort_schema = {.name = "VolumeSourceOfASort",
 #define VOLUME_SORT(member, key, tag) \
 	FIELD_SUB(struct wire_volume_source, member, key, tag, FIELD_MESSAGE, &volume_sort_schema)
 
+static const struct field volume_claim_fields[] = {
+	FIELD(struct wire_volume_claim, name, "claimName", 1, FIELD_STRING),
+};
+static const struct schema volume_claim_schema =
+	SCHEMA("PersistentVolumeClaimVolumeSource", struct wire_volume_claim, volume_claim_fields);
+
 static const struct field volume_source_fields[] = {
 	VOLUME_SORT(gce, "gcePersistentDisk", 3),
 	VOLUME_SORT(aws, "awsElasticBlockStore", 4),
 	VOLUME_SORT(iscsi, "iscsi", 8),
-	VOLUME_SORT(claim, "persistentVolumeClaim", 10),
+	[WIRE_VOLUME_CLAIM] = FIELD_SUB(struct wire_volume_source, claim, "persistentVolumeClaim",
+					10, FIELD_MESSAGE, &volume_claim_schema),
 	VOLUME_SORT(rbd, "rbd", 11),
-	VOLUME_SORT(ephemeral, "ephemeral", 29),
+	VOLUME_SORT(cinder, "cinder", 13),
+	VOLUME_SORT(azure_file, "azureFile", 18),
+	VOLUME_SORT(vsphere, "vsphereVolume", 20),
+	VOLUME_SORT(azure_disk, "azureDisk", 22),
+	VOLUME_SORT(portworx, "portworxVolume", 24),
+	[WIRE_VOLUME_EPHEMERAL] = VOLUME_SORT(ephemeral, "ephemeral", 29),
 };
 static const struct schema volume_source_schema =
 	SCHEMA("VolumeSource", struct wire_volume_source, volume_source_fields);
 
 static const struct field volume_fields[] = {
+	FIELD(struct wire_volume, name, "name", 1, FIELD_STRING),
 	FIELD_SUB(struct wire_volume, source, "volumeSource", 2, FIELD_INLINE,
 		  &volume_source_schema),
 };
@@ -46,12 +59,12 @@ static const struct field node_terms_fields[] = {
 	FIELD_SUB(struct wire_node_terms, terms, "nodeSelectorTerms", 1, FIELD_MESSAGES,
 		  &node_term_schema),
 };
-static const struct schema node_terms_schema =
+const struct schema wire_node_terms_schema =
 	SCHEMA("NodeSelector", struct wire_node_terms, node_terms_fields);
 
 static const struct field node_affinity_fields[] = {
 	[WIRE_NODE_AFFINITY_REQUIRED] = FIELD_SUB(struct wire_node_affinity, required, REQUIRED, 1,
-						  FIELD_MESSAGE, &node_terms_schema),
+						  FIELD_MESSAGE, &wire_node_terms_schema),
 	FIELD_SUB(struct wire_node_affinity, preferred, PREFERRED, 2, FIELD_MESSAGES,
 		  &preference_schema),
 };

@@ -13,11 +13,20 @@ struct wire_volume_sort {
 
 struct wire_volume {
 	uint64_t present;
+	struct str name;
 	struct wire_volume_source {
 		uint64_t present;
-		struct wire_volume_sort gce, aws, iscsi, claim, rbd, ephemeral;
+		struct wire_volume_sort gce, aws, iscsi, rbd, cinder, azure_file, vsphere,
+			azure_disk, portworx, ephemeral;
+		struct wire_volume_claim {
+			uint64_t present;
+			struct str name;
+		} claim;
 	} source;
 };
+
+#define WIRE_VOLUME_CLAIM     3
+#define WIRE_VOLUME_EPHEMERAL 10
 
 /* Of a node's labels or, as field, its name. */
 struct wire_node_term {
@@ -30,12 +39,15 @@ struct wire_preference {
 	uint64_t present;
 };
 
+/* A NodeSelector. */
+struct wire_node_terms {
+	uint64_t present;
+	struct wire_list terms; /* struct wire_node_term */
+};
+
 struct wire_node_affinity {
 	uint64_t present;
-	struct wire_node_terms {
-		uint64_t present;
-		struct wire_list terms; /* struct wire_node_term */
-	} required;
+	struct wire_node_terms required;
 	struct wire_list preferred; /* struct wire_preference */
 };
 
@@ -74,6 +86,6 @@ struct wire_spread {
 };
 
 extern const struct schema wire_volume_schema, wire_affinity_schema, wire_toleration_schema,
-	wire_spread_schema;
+	wire_spread_schema, wire_node_terms_schema;
 
 #endif

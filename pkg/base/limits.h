@@ -108,6 +108,9 @@
 #define LIMIT_CLAIM_DEVICES        32  /* results of one allocation, likewise */
 #define LIMIT_CHOICES_PER_REQUEST  32  /* of firstAvailable; the API server allows 8 */
 #define LIMIT_CLAIMS_PER_POD       32  /* that a pod names */
+#define LIMIT_PORTS_PER_POD        256 /* of its node, that a pod has */
+#define LIMIT_VOLUMES_PER_POD      128 /* of it that are looked up */
+#define LIMIT_CSI_DRIVERS          64  /* of one node */
 #define LIMIT_CLAIM_PODS           256 /* that a claim is reserved for: what the API server allows */
 #define LIMIT_TABLE_RESOURCES      256   /* resources[] of --config */
 #define LIMIT_LAYOUT               65536 /* bytes of an annotation gpuqos.io/topology */

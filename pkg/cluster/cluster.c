@@ -41,6 +41,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->uses, sizeof(struct use_record));
 	wants_init(cluster);
 	demands_init(cluster);
+	storage_init(cluster);
 	cluster->dearest = AMOUNT_UNKNOWN;
 	buf_init(&cluster->scratch, LIMIT_PACKED);
 	buf_init(&cluster->scratch_selector, LIMIT_PACKED);
@@ -130,6 +131,7 @@ void cluster_free(struct cluster *cluster)
 	series_clear(cluster);
 	prices_clear(cluster);
 	class_list_clear(cluster);
+	storage_clear(cluster);
 	hosts_clear(cluster);
 	vectors_clear(&cluster->vectors);
 	dra_clear(&cluster->dra);
@@ -167,6 +169,11 @@ static const char *kind_name(enum cluster_kind kind)
 		[CLUSTER_PUBLISHED] = "Device",
 		[CLUSTER_BUDGETS] = "PodDisruptionBudget",
 		[CLUSTER_JOBS] = "Job",
+		[CLUSTER_VOLUME_CLAIMS] = "PersistentVolumeClaim",
+		[CLUSTER_VOLUMES] = "PersistentVolume",
+		[CLUSTER_STORAGE_CLASSES] = "StorageClass",
+		[CLUSTER_CSI_NODES] = "CSINode",
+		[CLUSTER_CSI_DRIVERS] = "CSIDriver",
 	};
 
 	return names[kind];
@@ -254,6 +261,13 @@ static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint3
 	case CLUSTER_JOBS:
 		job_remove(cluster, handle);
 		break;
+	case CLUSTER_VOLUME_CLAIMS:
+	case CLUSTER_VOLUMES:
+	case CLUSTER_STORAGE_CLASSES:
+	case CLUSTER_CSI_NODES:
+	case CLUSTER_CSI_DRIVERS:
+		storage_remove(cluster, kind, handle);
+		break;
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -296,6 +310,13 @@ static uint32_t record_find(const struct cluster *cluster, enum cluster_kind kin
 		return budget_find(cluster, namespace, name);
 	case CLUSTER_JOBS:
 		return job_find(cluster, namespace, name);
+	case CLUSTER_VOLUME_CLAIMS:
+		return volume_claim_find(cluster, namespace, name);
+	case CLUSTER_VOLUMES:
+	case CLUSTER_STORAGE_CLASSES:
+	case CLUSTER_CSI_NODES:
+	case CLUSTER_CSI_DRIVERS:
+		return name_find(cluster, kind, name);
 	case CLUSTER_KIND_COUNT:
 		break;
 	}
@@ -344,6 +365,16 @@ static struct population population_of(const struct cluster *cluster, enum clust
 				       offsetof(struct published_record, epoch)},
 		[CLUSTER_BUDGETS] = {&cluster->budgets, offsetof(struct budget_record, epoch)},
 		[CLUSTER_JOBS] = {&cluster->jobs, offsetof(struct job_record, epoch)},
+		[CLUSTER_VOLUME_CLAIMS] = {&cluster->storage.claims,
+					   offsetof(struct volume_claim_record, epoch)},
+		[CLUSTER_VOLUMES] = {&cluster->storage.volumes,
+				     offsetof(struct volume_record, named.epoch)},
+		[CLUSTER_STORAGE_CLASSES] = {&cluster->storage.classes,
+					     offsetof(struct storage_class_record, named.epoch)},
+		[CLUSTER_CSI_NODES] = {&cluster->storage.csi_nodes,
+				       offsetof(struct csi_node_record, named.epoch)},
+		[CLUSTER_CSI_DRIVERS] = {&cluster->storage.csi_drivers,
+					 offsetof(struct csi_driver_record, named.epoch)},
 	};
 
 	return of[kind];
@@ -419,5 +450,6 @@ void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind)
 	}
 	if (kind == CLUSTER_PODS)
 		bystanders_end_replace(cluster);
+	cluster->storage.read |= 1u << kind;
 	replace_is_over(cluster, kind);
 }

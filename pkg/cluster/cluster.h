@@ -46,14 +46,19 @@ enum cluster_kind {
 	CLUSTER_LIMIT_RANGES,
 	CLUSTER_TENANTS,
 	CLUSTER_BINDINGS,
-	CLUSTER_CLAIMS,    /* ResourceClaims */
-	CLUSTER_SLICES,    /* ResourceSlices */
-	CLUSTER_CLASSES,   /* DeviceClasses */
-	CLUSTER_AGENTS,    /* Leases of nodes' agents; cluster/nodes/agents.h */
-	CLUSTER_GPU_NODES, /* what agents tell of pods; cluster/nodes/gpunodes.h */
-	CLUSTER_PUBLISHED, /* layouts by others; cluster/nodes/published.h */
-	CLUSTER_BUDGETS,   /* PodDisruptionBudgets; cluster/leaving/budgets.h */
-	CLUSTER_JOBS,      /* those that end with a pod; cluster/leaving/victims.h */
+	CLUSTER_CLAIMS,        /* ResourceClaims */
+	CLUSTER_SLICES,        /* ResourceSlices */
+	CLUSTER_CLASSES,       /* DeviceClasses */
+	CLUSTER_AGENTS,        /* Leases of nodes' agents; cluster/nodes/agents.h */
+	CLUSTER_GPU_NODES,     /* what agents tell of pods; cluster/nodes/gpunodes.h */
+	CLUSTER_PUBLISHED,     /* layouts by others; cluster/nodes/published.h */
+	CLUSTER_BUDGETS,       /* PodDisruptionBudgets; cluster/leaving/budgets.h */
+	CLUSTER_JOBS,          /* those that end with a pod; cluster/leaving/victims.h */
+	CLUSTER_VOLUME_CLAIMS, /* PersistentVolumeClaims; cluster/volumes/volumes.h */
+	CLUSTER_VOLUMES,       /* PersistentVolumes; likewise, as those below */
+	CLUSTER_STORAGE_CLASSES,
+	CLUSTER_CSI_NODES,
+	CLUSTER_CSI_DRIVERS,
 	CLUSTER_KIND_COUNT
 };
 

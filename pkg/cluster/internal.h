@@ -4,7 +4,9 @@
 #define GPUQOS_CLUSTER_INTERNAL_H
 
 #include "base/clock.h"
+#include "cluster/hosts/terms.h"
 #include "cluster/placing/reserve.h"
+#include "cluster/read.h"
 #include "cluster/records.h"
 #include "quota/price.h"
 
@@ -244,6 +246,22 @@ void budget_keys_forget(struct cluster *cluster, struct namespace_record *record
 void budgets_begin_reading(struct cluster *cluster);
 void budgets_abort_reading(struct cluster *cluster);
 
+/* --- volumes/storage.c */
+
+void storage_init(struct cluster *cluster);
+void storage_clear(struct cluster *cluster); /* before texts go */
+uint32_t volume_claim_find(const struct cluster *cluster, struct str namespace, struct str name);
+/* A record of one of the kinds of cluster/volumes. */
+void storage_remove(struct cluster *cluster, enum cluster_kind kind, uint32_t handle);
+void storage_stats(const struct cluster *cluster, struct cluster_stats *stats);
+
+/* --- volumes/judge.c */
+
+/* Sets what the pod's volumes say of nodes; false: the arena is full. */
+bool volumes_learn(const struct cluster *cluster, uint32_t pod, struct cluster_terms *terms);
+enum terms_verdict volumes_on(const struct cluster *cluster, const struct cluster_terms *terms,
+			      const struct node_record *node);
+
 /* --- nodes/nodes.c */
 
 uint32_t node_get(struct cluster *cluster, struct str name); /* makes a placeholder where needed */
@@ -363,6 +381,9 @@ uint64_t holds_cards(const struct cluster *cluster, const struct cluster_ask *as
 /* Likewise, of cluster/hosts/hosts.h. */
 int64_t holds_amount(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node,
 		     size_t amount);
+/* The first from @hold on, in the chain of its node, that is against the ask and not an
+ * objective's; TABLE_NONE. */
+uint32_t holds_next(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t hold);
 
 /* --- nodes/disagree.c */
 

@@ -421,6 +421,7 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 	stats.bytes[CLUSTER_GPU_NODES] = gpu_nodes_bytes(cluster) + series_bytes(cluster);
 	stats.objects[CLUSTER_PUBLISHED] = cluster->published.count;
 	stats.bytes[CLUSTER_PUBLISHED] = published_bytes(cluster);
+	storage_stats(cluster, &stats);
 	dra_stats(&cluster->dra, &stats);
 	stats.shared_bytes = intern_bytes(cluster->intern) + vectors_bytes(&cluster->vectors) +
 			     table_bytes(&cluster->wants) + map_bytes(&cluster->wants_by_value);

@@ -14,6 +14,7 @@
 #include "cluster/ledger/vectors.h"
 #include "cluster/placing/placement.h"
 #include "cluster/uid.h"
+#include "cluster/volumes/storage.h"
 #include "model/cpus.h"
 #include "model/device_series.h"
 #include "model/host.h"
@@ -76,6 +77,8 @@ struct exit_record {
 	uint32_t terms;          /* what it asks of one, in texts */
 	uint32_t repels;         /* its anti-affinity, likewise; TABLE_NONE: none */
 	uint32_t repeller;       /* of that, while it is on a node */
+	uint32_t ports, volumes; /* what it has of its node, likewise */
+	uint32_t occupant;       /* of these, likewise */
 	uint8_t budgets;         /* enum victim_budget, its status not looked at */
 	bool daemon, mirror;
 	bool terms_settled;             /* terms are those of a pod that is bound */
@@ -95,7 +98,15 @@ struct bystander_record {
 	uint64_t key; /* of its names */
 	uint32_t node, demand, epoch;
 	uint32_t repels, repeller; /* as in struct exit_record */
+	uint32_t occupant;         /* likewise */
 	uint32_t namespace;        /* its name, a reference */
+};
+
+/* A pod that has ports of its node, or volumes there; in the chain of that. */
+struct occupant_record {
+	uint32_t node, next, prev;
+	uint32_t ports, volumes; /* in texts, a reference each; TABLE_NONE: none */
+	uint32_t pod;            /* TABLE_NONE: one without GPUs */
 };
 
 /* A pod that keeps others away from where it is. */
@@ -169,6 +180,7 @@ struct hold_record {
 	uint32_t node, node_next; /* node_next: holds of that node */
 	uint32_t vector, product; /* of its pod; TABLE_NONE: not known */
 	uint32_t demand;          /* likewise */
+	uint32_t ports;           /* likewise, in texts */
 	uint8_t tier;             /* enum tenant_tier */
 	bool objective;
 	bool taken; /* its pod is assumed to be there */
@@ -255,7 +267,7 @@ struct node_record {
 	uint32_t links;          /* as in struct cluster_room, interned */
 	uint32_t look_next;
 	uint32_t first_hold; /* TABLE_NONE: no room is held */
-	uint32_t bystanders;
+	uint32_t bystanders, first_occupant;
 	uint8_t published;                  /* enum layout_state: what the annotation makes of it */
 	uint8_t state;                      /* what counts, with capacity and agent */
 	uint8_t told;                       /* the state that was told last */
@@ -475,9 +487,10 @@ struct cluster {
 	uint64_t wants_changed;
 	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
 	struct table gpu_nodes, published, exits, gangs, budgets, jobs, demands, bystanders;
-	struct table repellers;
+	struct table repellers, occupants;
 	struct map demands_by_value, bystanders_by_key;
-	struct texts texts; /* of cluster/hosts */
+	struct texts texts; /* of cluster/hosts and cluster/volumes */
+	struct storage storage;
 	struct map jobs_by_owner;
 	struct table holds;
 	struct series_list series[DEVICE_SERIES_COUNT];

@@ -1,32 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wire structs in, facts to the cluster. The table of kinds is the whole of
- * what this controller watches. */
+/* Watches in, facts to the cluster: kinds.h has what is watched. */
 #include "controller/caches.h"
 
-#include "api/agent.h"
 #include "api/pack.h"
-#include "api/pack_budget.h"
-#include "api/pack_dra.h"
-#include "api/pack_job.h"
 #include "api/wire.h"
-#include "api/wire_quota.h"
 #include "base/mem.h"
 #include "cluster/leaving/budgets.h"
-#include "cluster/leaving/victims.h"
-#include "cluster/nodes/agents.h"
-#include "cluster/nodes/gpunodes.h"
-#include "cluster/nodes/published.h"
+#include "cluster/volumes/volumes.h"
+#include "controller/kinds.h"
 #include "ctl/expect.h"
-
-#define OWN_OBJECTS  "metadata.name=" OWNED_OBJECT_NAME
-#define OWN_BINDINGS "app.kubernetes.io/name=gpuqos"
-#define AGENT_LEASES "app.kubernetes.io/name=" API_AGENT_NAME
-
-typedef int (*apply_fn)(struct caches *caches, const void *object, struct arena *arena,
-			struct error *err);
-
-typedef int (*outline_fn)(struct caches *caches, const void *object, const char *why,
-			  struct arena *arena, struct error *err);
 
 /* However many budgets ask for new labels, all pods are not read more often. */
 #define LABELS_AGAIN_US (60 * USEC_PER_SEC)
@@ -45,273 +27,10 @@ struct caches {
 	struct caches_options options;
 	struct loop *loop;
 	struct cache cache[CLUSTER_KIND_COUNT];
+	struct kinds_sink sink;
+	bool volumes_begun;
 	struct loop_timer labels;   /* all pods are to be read anew */
 	int64_t labels_earliest_us; /* monotonic */
-};
-
-static int apply_pod(struct caches *caches, const void *object, struct arena *arena,
-		     struct error *err)
-{
-	struct pod_facts facts;
-
-	if (api_pack_pod(object, caches->options.table, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_pod(caches->options.cluster, &facts, err);
-}
-
-static int apply_node(struct caches *caches, const void *object, struct arena *arena,
-		      struct error *err)
-{
-	struct node_facts facts;
-
-	if (api_pack_node(object, caches->options.table, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_node(caches->options.cluster, &facts, err);
-}
-
-static int apply_namespace(struct caches *caches, const void *object, struct arena *arena,
-			   struct error *err)
-{
-	struct namespace_facts facts;
-
-	if (api_pack_namespace(object, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_namespace(caches->options.cluster, &facts, err);
-}
-
-static int apply_quota(struct caches *caches, const void *object, struct arena *arena,
-		       struct error *err)
-{
-	struct quota_facts facts;
-
-	if (api_pack_quota(object, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_quota(caches->options.cluster, &facts, err);
-}
-
-static int apply_resource_quota(struct caches *caches, const void *object, struct arena *arena,
-				struct error *err)
-{
-	struct resource_quota_facts facts;
-
-	if (api_pack_resource_quota(object, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_resource_quota(caches->options.cluster, &facts, loop_now(caches->loop),
-					    err);
-}
-
-static int apply_limit_range(struct caches *caches, const void *object, struct arena *arena,
-			     struct error *err)
-{
-	struct limit_range_facts facts;
-
-	if (api_pack_limit_range(object, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_limit_range(caches->options.cluster, &facts, err);
-}
-
-static int apply_tenant(struct caches *caches, const void *object, struct arena *arena,
-			struct error *err)
-{
-	struct tenant_facts facts;
-
-	if (api_pack_tenant(object, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_tenant(caches->options.cluster, &facts, err);
-}
-
-static int apply_binding(struct caches *caches, const void *object, struct arena *arena,
-			 struct error *err)
-{
-	struct binding_facts facts;
-
-	if (api_pack_binding(object, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_binding(caches->options.cluster, &facts, err);
-}
-
-static int apply_claim(struct caches *caches, const void *object, struct arena *arena,
-		       struct error *err)
-{
-	struct claim_facts facts;
-
-	if (api_pack_claim(object, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_claim(caches->options.cluster, &facts, err);
-}
-
-static int apply_slice(struct caches *caches, const void *object, struct arena *arena,
-		       struct error *err)
-{
-	struct slice_facts facts;
-
-	if (api_pack_slice(object, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_slice(caches->options.cluster, &facts, err);
-}
-
-static int apply_class(struct caches *caches, const void *object, struct arena *arena,
-		       struct error *err)
-{
-	struct class_facts facts;
-
-	(void)arena;
-	if (api_pack_class(object, &facts, err) < 0)
-		return -1;
-	facts.in_table = source_table_find(caches->options.table, facts.extended_resource) != NULL;
-	return cluster_apply_class(caches->options.cluster, &facts, err);
-}
-
-static int apply_agent(struct caches *caches, const void *object, struct arena *arena UNUSED,
-		       struct error *err)
-{
-	struct agent_facts facts;
-
-	api_pack_agent(object, &facts);
-	return cluster_apply_agent(caches->options.cluster, &facts, loop_now(caches->loop), err);
-}
-
-static int apply_gpu_node(struct caches *caches, const void *object, struct arena *arena,
-			  struct error *err)
-{
-	struct gpu_node_facts facts;
-
-	if (api_pack_gpu_node(object, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_gpu_node(caches->options.cluster, &facts, loop_now(caches->loop), err);
-}
-
-static int apply_koordinator(struct caches *caches, const void *object, struct arena *arena,
-			     struct error *err)
-{
-	struct published_facts facts;
-
-	if (api_pack_koordinator_device(object, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_published(caches->options.cluster, &facts, err);
-}
-
-static int apply_budget(struct caches *caches, const void *object, struct arena *arena,
-			struct error *err)
-{
-	struct budget_facts facts;
-
-	if (api_pack_budget(object, arena, &facts, err) < 0)
-		return -1;
-	return cluster_apply_budget(caches->options.cluster, &facts, err);
-}
-
-static int apply_job(struct caches *caches, const void *object, struct arena *arena UNUSED,
-		     struct error *err)
-{
-	struct job_facts facts;
-
-	if (api_pack_job(object, &facts, err) < 0)
-		return -1;
-	return cluster_apply_job(caches->options.cluster, &facts, err);
-}
-
-/* --- what cannot be read whole */
-
-/* What it was seen to hold stays, and where it runs and whether it is over is still read. */
-static int outline_pod(struct caches *caches, const void *object, const char *why UNUSED,
-		       struct arena *arena UNUSED, struct error *err)
-{
-	struct pod_facts facts;
-
-	if (api_pack_pod_outline(object, &facts, err) < 0)
-		return -1;
-	return cluster_apply_pod(caches->options.cluster, &facts, err);
-}
-
-static int outline_claim(struct caches *caches, const void *object, const char *why UNUSED,
-			 struct arena *arena UNUSED, struct error *err)
-{
-	struct claim_facts facts;
-
-	if (api_pack_claim_outline(object, &facts, err) < 0)
-		return -1;
-	return cluster_apply_claim(caches->options.cluster, &facts, err);
-}
-
-static int outline_namespace(struct caches *caches, const void *object, const char *why UNUSED,
-			     struct arena *arena, struct error *err)
-{
-	return apply_namespace(caches, object, arena, err);
-}
-
-static int outline_quota(struct caches *caches, const void *object, const char *why,
-			 struct arena *arena UNUSED, struct error *err)
-{
-	struct quota_facts facts;
-
-	if (api_pack_quota_outline(object, why, &facts, err) < 0)
-		return -1;
-	return cluster_apply_quota(caches->options.cluster, &facts, err);
-}
-
-static int outline_tenant(struct caches *caches, const void *object, const char *why,
-			  struct arena *arena UNUSED, struct error *err)
-{
-	struct tenant_facts facts;
-
-	if (api_pack_tenant_outline(object, why, &facts, err) < 0)
-		return -1;
-	return cluster_apply_tenant(caches->options.cluster, &facts, err);
-}
-
-static int outline_budget(struct caches *caches, const void *object, const char *why UNUSED,
-			  struct arena *arena UNUSED, struct error *err)
-{
-	struct budget_facts facts;
-
-	if (api_pack_budget_outline(object, &facts, err) < 0)
-		return -1;
-	return cluster_apply_budget(caches->options.cluster, &facts, err);
-}
-
-/* Of kinds without one, what is not known yet stays so: nobody is charged less for it. */
-static const outline_fn outlines[CLUSTER_KIND_COUNT] = {
-	[CLUSTER_PODS] = outline_pod,       [CLUSTER_CLAIMS] = outline_claim,
-	[CLUSTER_QUOTAS] = outline_quota,   [CLUSTER_NAMESPACES] = outline_namespace,
-	[CLUSTER_TENANTS] = outline_tenant, [CLUSTER_BUDGETS] = outline_budget,
-};
-
-static const struct watched {
-	const struct api_type *type;
-	apply_fn apply;
-	const char *field_selector, *label_selector;
-	/* Where it is not served there is none: CRDs older than the controller, or no DRA. */
-	bool optional;
-	bool at_home; /* in the controller's namespace alone */
-} watched[CLUSTER_KIND_COUNT] = {
-	[CLUSTER_PODS] = {.type = &api_pods, .apply = apply_pod},
-	[CLUSTER_NODES] = {.type = &api_nodes, .apply = apply_node},
-	[CLUSTER_NAMESPACES] = {.type = &api_namespaces, .apply = apply_namespace},
-	[CLUSTER_QUOTAS] = {.type = &api_gpu_memory_quotas, .apply = apply_quota},
-	[CLUSTER_RESOURCE_QUOTAS] = {.type = &api_resource_quotas,
-				     .apply = apply_resource_quota,
-				     .field_selector = OWN_OBJECTS},
-	[CLUSTER_LIMIT_RANGES] = {.type = &api_limit_ranges,
-				  .apply = apply_limit_range,
-				  .field_selector = OWN_OBJECTS},
-	[CLUSTER_TENANTS] = {.type = &api_tenants, .apply = apply_tenant, .optional = true},
-	[CLUSTER_BINDINGS] = {.type = &api_policy_bindings,
-			      .apply = apply_binding,
-			      .label_selector = OWN_BINDINGS},
-	[CLUSTER_CLAIMS] = {.type = &api_resource_claims, .apply = apply_claim, .optional = true},
-	[CLUSTER_SLICES] = {.type = &api_resource_slices, .apply = apply_slice, .optional = true},
-	[CLUSTER_CLASSES] = {.type = &api_device_classes, .apply = apply_class, .optional = true},
-	[CLUSTER_AGENTS] = {.type = &api_leases,
-			    .apply = apply_agent,
-			    .label_selector = AGENT_LEASES,
-			    .at_home = true},
-	[CLUSTER_GPU_NODES] = {.type = &api_gpu_nodes, .apply = apply_gpu_node, .optional = true},
-	[CLUSTER_PUBLISHED] = {.type = &api_koordinator_devices,
-			       .apply = apply_koordinator,
-			       .optional = true},
-	[CLUSTER_BUDGETS] = {.type = &api_budgets, .apply = apply_budget},
-	[CLUSTER_JOBS] = {.type = &api_jobs, .apply = apply_job},
 };
 
 /* --- labels that budgets ask for, and that were not kept */
@@ -365,13 +84,39 @@ static void note_seen(struct cache *cache, const struct wire_meta *meta)
 	expectations_seen(cache->expectations, object_key(cache->caches, object), version);
 }
 
+static bool is_begun(const struct caches *caches, size_t kind)
+{
+	return caches->volumes_begun || !cluster_is_of_volumes((enum cluster_kind)kind);
+}
+
+/* Of a cluster where nobody has room made they would be as many as pods, for nothing. */
+static void begin_volumes(struct caches *caches)
+{
+	if (caches->volumes_begun)
+		return;
+	caches->volumes_begun = true;
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
+		if (cluster_is_of_volumes((enum cluster_kind)i))
+			reflector_start(caches->cache[i].reflector);
+}
+
+bool caches_begun(const struct caches *caches, enum cluster_kind kind)
+{
+	return is_begun(caches, kind);
+}
+
 static int on_apply(void *context, const void *object, struct arena *arena, struct error *err)
 {
 	struct cache *cache = context;
 	const struct wire_object *any = object;
-	int r = watched[cache->kind].apply(cache->caches, object, arena, err);
+	struct caches *caches = cache->caches;
+	int r;
 
+	caches->sink.now_us = loop_now(caches->loop);
+	r = kinds_watched(cache->kind)->apply(&caches->sink, object, arena, err);
 	note_seen(cache, &any->meta);
+	if (caches->sink.makes_room)
+		begin_volumes(caches);
 	touched(cache->caches);
 	return r;
 }
@@ -382,13 +127,13 @@ static int on_outline(void *context, const void *object, const char *why, struct
 {
 	struct cache *cache = context;
 	const struct wire_object *any = object;
-	outline_fn outline = outlines[cache->kind];
+	kinds_outline_fn outline = kinds_watched(cache->kind)->outline;
 	bool known = cluster_keep(cache->caches->options.cluster, cache->kind, any->meta.namespace,
 				  any->meta.name);
 	int r = 0;
 
 	if (outline && (!known || cache->kind == CLUSTER_PODS))
-		r = outline(cache->caches, object, why, arena, err);
+		r = outline(&cache->caches->sink, object, why, arena, err);
 	note_seen(cache, &any->meta);
 	touched(cache->caches);
 	return r;
@@ -445,6 +190,8 @@ static void on_synced(void *context)
 	struct cache *cache = context;
 
 	cache->synced = true;
+	if (cluster_is_of_volumes(cache->kind))
+		return;
 	if (cache->kind == CLUSTER_BUDGETS)
 		reflector_start(cache->caches->cache[CLUSTER_PODS].reflector);
 	if (caches_synced(cache->caches))
@@ -479,8 +226,10 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 
 	caches->options = *options;
 	caches->loop = kube_client_loop(client);
+	caches->sink = (struct kinds_sink){.cluster = options->cluster, .table = options->table};
 	loop_timer_init(&caches->labels, caches->loop, "labels of pods", read_labels, caches);
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
+		const struct kinds_watched *watched = kinds_watched((enum cluster_kind)i);
 		struct cache *cache = &caches->cache[i];
 
 		cache->caches = caches;
@@ -488,11 +237,11 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 		cache->expectations = expectations_new(&options->hash_key);
 		cache->reflector = reflector_new(
 			client, &(struct reflector_options){
-					.type = watched[i].type,
-					.namespace = watched[i].at_home ? options->home : STR_NONE,
-					.field_selector = watched[i].field_selector,
-					.label_selector = watched[i].label_selector,
-					.optional = watched[i].optional,
+					.type = watched->type,
+					.namespace = watched->at_home ? options->home : STR_NONE,
+					.field_selector = watched->field_selector,
+					.label_selector = watched->label_selector,
+					.optional = watched->optional,
 					.sink = {.begin_replace = on_begin,
 						 .end_replace = on_end,
 						 .abort_replace = on_abort,
@@ -524,14 +273,14 @@ void caches_free(struct caches *caches)
 void caches_start(struct caches *caches)
 {
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
-		if (i != CLUSTER_PODS)
+		if (i != CLUSTER_PODS && is_begun(caches, i))
 			reflector_start(caches->cache[i].reflector);
 }
 
 bool caches_synced(const struct caches *caches)
 {
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
-		if (!caches->cache[i].synced)
+		if (!caches->cache[i].synced && !cluster_is_of_volumes((enum cluster_kind)i))
 			return false;
 	return true;
 }
@@ -549,7 +298,7 @@ uint64_t caches_seen_version(const struct caches *caches, enum cluster_kind kind
 static struct cache *cache_of(struct caches *caches, const struct api_type *type)
 {
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
-		if (watched[i].type == type)
+		if (kinds_watched((enum cluster_kind)i)->type == type)
 			return &caches->cache[i];
 	return NULL;
 }

@@ -39,6 +39,11 @@ bool caches_synced(const struct caches *caches);
 void caches_refresh(struct caches *caches, enum cluster_kind kind);
 bool caches_fresh(const struct caches *caches);
 
+/* PersistentVolumeClaims and what they lead to are not watched before the first TenantQoS for which
+ * pods may be evicted, and nothing waits for them: until they are there no pod that has a claim is
+ * helped. */
+bool caches_begun(const struct caches *caches, enum cluster_kind kind);
+
 /* Borrowed. */
 const struct reflector *caches_reflector(const struct caches *caches, enum cluster_kind kind);
 

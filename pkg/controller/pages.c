@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
+#include "cluster/volumes/volumes.h"
 
 #define DISAGREEING_NODES_MOST 256
 
@@ -94,6 +95,8 @@ static void write_kinds(const struct pages_view *view, const struct numbers *num
 		for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 			struct metric_label label = {"resource", str_from(kind_name(view, i))};
 
+			if (!caches_begun(view->caches, (enum cluster_kind)i))
+				continue;
 			metrics_write_sample(page, family->name, &label, 1,
 					     family->value(numbers, (enum cluster_kind)i));
 		}
@@ -338,8 +341,10 @@ bool pages_write_caches(const struct pages_view *view, struct buf *text)
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 		struct reflector_stats stats;
 
+		if (!caches_begun(view->caches, (enum cluster_kind)i))
+			continue;
 		reflector_stats(caches_reflector(view->caches, (enum cluster_kind)i), &stats);
-		all = all && stats.synced;
+		all = all && (stats.synced || cluster_is_of_volumes((enum cluster_kind)i));
 		write_cache(kind_name(view, i), &stats, view->now_us, text);
 	}
 	return all;

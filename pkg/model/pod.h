@@ -9,8 +9,10 @@
 #include "model/amount.h"
 #include "model/crashes.h"
 #include "model/demand.h"
+#include "model/port.h"
 #include "model/terms.h"
 #include "model/topology.h"
+#include "model/volume.h"
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_PHASE_UNKNOWN };
 
@@ -137,6 +139,10 @@ struct pod_facts {
 	const struct pod_terms *terms;  /* NULL: it asks nothing of its node */
 	const struct pod_repel *repels; /* its own required anti-affinity */
 	size_t n_repels;
+	const struct host_port *ports; /* of its node, for itself */
+	size_t n_ports;                /* at most LIMIT_PORTS_PER_POD */
+	const struct pod_volume *volumes;
+	size_t n_volumes;     /* at most LIMIT_VOLUMES_PER_POD */
 	struct demand demand; /* of one that cannot be read more than there ever is */
 	/* Ids of the devices that kubelet gave it, as it calls them, without "::<replica>"; none
 	 * where it does not say. */

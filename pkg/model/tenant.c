@@ -81,3 +81,9 @@ bool tenant_binding_of(struct str name, enum tenant_binding *ret_binding, struct
 	}
 	return false;
 }
+
+bool tenant_makes_room(const struct tenant_spec *spec)
+{
+	return spec->protection.mode != PROTECTION_OFF ||
+	       spec->topology.on_mismatch == MISMATCH_MIGRATE;
+}

@@ -49,6 +49,9 @@ struct tenant_spec {
 	struct feedback_spec feedback;
 };
 
+/* Whether pods may be evicted so that one of this tenant's has room. */
+bool tenant_makes_room(const struct tenant_spec *spec);
+
 /* type, status.conditions[].type of a TenantQoS */
 #define TENANT_CONDITIONS(X)            \
 	X(READY, "Ready")               \

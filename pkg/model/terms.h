@@ -86,8 +86,7 @@ bool pod_repel_holds(const struct pod_repel *repel, struct str own, struct str n
 	X(POD_AFFINITY, "pod affinity")                                                   \
 	X(POD_ANTI_AFFINITY, "pod anti-affinity to namespaces by their labels")           \
 	X(SPREAD, "a topology spread that must hold")                                     \
-	X(VOLUME, "a volume that may be bound to some nodes")                             \
-	X(HOST_PORT, "a port of its node")                                                \
+	X(VOLUME, "a disk without a PersistentVolumeClaim")                               \
 	X(RESOURCE, "a resource of which gpuqos does not know how much is left on nodes") \
 	X(SIZE, "more of its nodes than gpuqos reads")
 

@@ -62,7 +62,7 @@ void plan_describe(const struct plan *plan, struct buf *buf)
 		return;
 	}
 	if (plan->unproven) {
-		host_describe_beyond(plan->terms.terms.beyond, buf);
+		host_describe_doubt(&plan->terms.doubt, buf);
 		return;
 	}
 	if (plan->found) {

@@ -58,8 +58,12 @@ static void add_member(struct plan_groups *groups, struct plan_group *group, uin
 	group->n++;
 }
 
-static int64_t freed_of(const struct cluster *cluster, uint32_t pod, const struct plan_need *need)
+static int64_t freed_of(const struct plan *plan, uint32_t pod, const struct plan_need *need)
 {
+	const struct cluster *cluster = plan->tools.cluster;
+
+	if (need->ports)
+		return cluster_pod_has_ports(cluster, pod, &plan->terms);
 	if (need->offer != TABLE_NONE)
 		return cluster_pod_units(cluster, pod, need->offer);
 	return need->amount < HOST_AMOUNTS ? cluster_pod_takes(cluster, pod, need->amount) : 0;
@@ -70,8 +74,8 @@ static void add_freed(const struct plan *plan, struct plan_group *group, uint32_
 	const struct plan_groups *groups = &plan->groups;
 
 	for (size_t i = 0; i < groups->n_needs; i++)
-		group->freed[i] = saturating_add(
-			group->freed[i], freed_of(plan->tools.cluster, pod, &groups->needs[i]));
+		group->freed[i] =
+			saturating_add(group->freed[i], freed_of(plan, pod, &groups->needs[i]));
 }
 
 /* --- gangs */
@@ -233,6 +237,7 @@ static enum plan_exemption add_pod(struct plan *plan, uint32_t pod, bool whole)
 static void set_needs(struct plan *plan, uint32_t node, const struct cluster_units *units)
 {
 	struct plan_groups *groups = &plan->groups;
+	struct cluster_ports_taken taken;
 	struct cluster_host_room room;
 
 	groups->n_needs = MIN(plan->place.ask.n, (size_t)PLAN_CELLS);
@@ -251,6 +256,14 @@ static void set_needs(struct plan *plan, uint32_t node, const struct cluster_uni
 				.amount = i,
 				.missing = room.asked[i] - room.free[i],
 			};
+	taken = cluster_ports_taken(plan->tools.cluster, &plan->place.ask, &plan->terms, node);
+	if (taken.pods > 0)
+		groups->needs[groups->n_needs++] = (struct plan_need){
+			.offer = TABLE_NONE,
+			.amount = HOST_AMOUNTS,
+			.ports = true,
+			.missing = taken.pods,
+		};
 }
 
 static int by_cost(const void *a, const void *b)

@@ -35,11 +35,21 @@ static enum host_verdict admit(const struct cluster *cluster, struct cluster_ter
 		[TERMS_TAINTED] = HOST_TAINTED,
 		[TERMS_UNSELECTED] = HOST_UNSELECTED,
 		[TERMS_SHUNNED] = HOST_SHUNNED,
+		[TERMS_VOLUMES_ELSEWHERE] = HOST_VOLUMES_ELSEWHERE,
+		[TERMS_VOLUMES_FULL] = HOST_VOLUMES_FULL,
 	};
 
 	if (room->cordoned && !terms->passes_cordons)
 		return HOST_CORDONED;
 	return verdicts[cluster_terms_on(cluster, terms, node)];
+}
+
+static enum host_verdict compare_ports(const struct cluster *cluster, const struct cluster_ask *ask,
+				       const struct cluster_terms *terms, uint32_t node, bool now)
+{
+	struct cluster_ports_taken taken = cluster_ports_taken(cluster, ask, terms, node);
+
+	return (now ? taken.pods : taken.forever) > 0 ? HOST_NO_PORT : HOST_FITS;
 }
 
 static enum host_verdict judge(const struct cluster *cluster, const struct cluster_ask *ask,
@@ -50,6 +60,8 @@ static enum host_verdict judge(const struct cluster *cluster, const struct clust
 
 	cluster_host_room(cluster, ask, node, &room);
 	verdict = admit(cluster, terms, &room, node);
+	if (verdict == HOST_FITS)
+		verdict = compare_ports(cluster, ask, terms, node, now);
 	return verdict != HOST_FITS ? verdict : compare(&room, now ? room.free : room.most);
 }
 
@@ -66,27 +78,41 @@ enum host_verdict host_fit(const struct cluster *cluster, const struct cluster_a
 }
 
 enum host_verdict host_has_room(const struct cluster *cluster, const struct cluster_ask *ask,
-				uint32_t node)
+				const struct cluster_terms *terms, uint32_t node)
 {
+	enum host_verdict verdict = compare_ports(cluster, ask, terms, node, true);
 	struct cluster_host_room room;
 
+	if (verdict != HOST_FITS)
+		return verdict;
 	cluster_host_room(cluster, ask, node, &room);
 	return compare(&room, room.free);
 }
 
-void host_describe_beyond(unsigned int beyond, struct buf *buf)
+static void describe_beyond(unsigned int beyond, struct buf *buf)
 {
 	const char *joint =
 		"gpuqos cannot prove where kube-scheduler would let it, since it asks for ";
 
-	if (beyond == 0)
-		buf_add_cstr(buf, "what it asks of its node is too much to be compared");
 	for (unsigned int i = 0; i < BEYOND_COUNT; i++) {
 		if (!(beyond >> i & 1))
 			continue;
 		buf_printf(buf, "%s%s", joint, terms_beyond_text((enum terms_beyond)i));
 		joint = ", and for ";
 	}
+}
+
+void host_describe_doubt(const struct terms_doubt *doubt, struct buf *buf)
+{
+	if (doubt->beyond != 0)
+		describe_beyond(doubt->beyond, buf);
+	else if (doubt->volume != VOLUME_DOUBT_NONE)
+		buf_printf(buf,
+			   "no node is known to be one that kube-scheduler lets it on: its "
+			   "claim %s %s",
+			   doubt->claim, volume_doubt_text(doubt->volume));
+	else
+		buf_add_cstr(buf, "what it asks of its node is too much to be compared");
 }
 
 void host_describe(const uint32_t counts[HOST_VERDICT_COUNT], const char *before, struct buf *buf)

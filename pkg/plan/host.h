@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "cluster/hosts/hosts.h"
+#include "cluster/hosts/ports.h"
 #include "cluster/hosts/terms.h"
 
 /*
@@ -18,6 +19,9 @@
 	X(TAINTED, "with a taint that it does not tolerate")           \
 	X(UNSELECTED, "that its node selector or affinity leaves out") \
 	X(SHUNNED, "from which anti-affinity keeps it away")           \
+	X(VOLUMES_ELSEWHERE, "that its volumes are not for")           \
+	X(VOLUMES_FULL, "that can attach no more volumes")             \
+	X(NO_PORT, "where others have a port that it asks for")        \
 	X(FULL, "full of pods")                                        \
 	X(NO_CPU, "without enough CPU")                                \
 	X(NO_MEMORY, "without enough memory")                          \
@@ -33,16 +37,16 @@ enum host_verdict {
 /* Whether anybody's going could let it in: it would with nobody there. */
 enum host_verdict host_could_fit(const struct cluster *cluster, const struct cluster_ask *ask,
 				 struct cluster_terms *terms, uint32_t node);
-/* Whether there is enough of all amounts with those gone whom the ask's trial has; of a node that
- * could fit. */
+/* Whether there is enough of all amounts, and no port taken, with those gone whom the ask's trial
+ * has; of a node that could fit. */
 enum host_verdict host_has_room(const struct cluster *cluster, const struct cluster_ask *ask,
-				uint32_t node);
+				const struct cluster_terms *terms, uint32_t node);
 /* Both. */
 enum host_verdict host_fit(const struct cluster *cluster, const struct cluster_ask *ask,
 			   struct cluster_terms *terms, uint32_t node);
-/* Appends why nobody knows where kube-scheduler lets it, a clause. @beyond: enum terms_beyond, each
- * a bit; 0: there is no memory to compare. */
-void host_describe_beyond(unsigned int beyond, struct buf *buf);
+/* Appends why nobody knows where kube-scheduler lets it, or that it lets it nowhere, a clause;
+ * without a doubt that there is no memory to compare. */
+void host_describe_doubt(const struct terms_doubt *doubt, struct buf *buf);
 /* That of an amount there is too little. */
 enum host_verdict host_lacks(size_t amount);
 /* Appends "nodes with enough cards: 12 without enough CPU, 2 cordoned"; nothing where @counts of

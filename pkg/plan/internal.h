@@ -11,8 +11,8 @@
 
 /* Of so many of an ask's cells the units are counted before placement is asked; it counts all. */
 #define PLAN_CELLS 4
-/* And what else is missing there (cluster/hosts/hosts.h). */
-#define PLAN_NEEDS (PLAN_CELLS + HOST_AMOUNTS)
+/* And what else is missing there (cluster/hosts/hosts.h, ports.h). */
+#define PLAN_NEEDS (PLAN_CELLS + HOST_AMOUNTS + 1)
 
 struct plan_member {
 	uint32_t pod, budget;
@@ -32,6 +32,7 @@ struct plan_group {
 struct plan_need {
 	uint32_t offer;  /* units of it; TABLE_NONE: none, or an amount */
 	size_t amount;   /* HOST_AMOUNTS: none */
+	bool ports;      /* it is pods that have ports which it asks for, and are to go */
 	int64_t missing; /* at most 0 where enough is free */
 };
 
@@ -76,7 +77,7 @@ struct plan {
 	struct place place;
 	struct arena kept; /* of terms */
 	struct cluster_terms terms;
-	bool unproven; /* nobody knows where it may go (host_describe_beyond()) */
+	bool unproven; /* nobody knows where it may go (host_describe_doubt()) */
 	struct cluster_trial trial;
 	uint32_t gone[RECEIPT_VICTIMS];
 	struct plan_counts counts;

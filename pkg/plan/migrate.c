@@ -138,11 +138,11 @@ static bool is_unproven(struct question *q)
 {
 	bool known = cluster_terms_of(q->view->tools->cluster, q->pod, q->view->tools->arena,
 				      &q->terms) &&
-		     q->terms.terms.beyond == 0;
+		     cluster_terms_known(&q->terms);
 
 	if (known)
 		return false;
-	q->found->beyond = q->terms.terms.beyond;
+	q->found->doubt = q->terms.doubt;
 	return true;
 }
 
@@ -267,7 +267,7 @@ void migrate_describe(const struct migrate_found *found, struct buf *buf)
 	else if (found->verdict == MIGRATE_LIMITED)
 		buf_printf(buf, ": %s", limit_verdict_text(found->limits.verdict));
 	else if (found->verdict == MIGRATE_UNPROVEN)
-		host_describe_beyond(found->beyond, buf);
+		host_describe_doubt(&found->doubt, buf);
 	else if (found->verdict == MIGRATE_REFUSED)
 		buf_printf(buf, ": %s", found->refused);
 }

@@ -62,7 +62,7 @@ struct migrate_found {
 	uint32_t node;               /* of MOVE */
 	uint64_t cards;              /* as place_cards() */
 	int64_t score;               /* of PLACE_TERM_MOST */
-	unsigned int beyond;         /* of UNPROVEN: enum terms_beyond, each a bit */
+	struct terms_doubt doubt;    /* of UNPROVEN */
 	uint32_t nodes;              /* that offer GPUs and were looked at */
 	uint32_t unfit[PLACE_VERDICT_COUNT];
 	uint32_t unhosted[HOST_VERDICT_COUNT]; /* that fit but for kube-scheduler */

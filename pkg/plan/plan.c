@@ -22,7 +22,7 @@ static void learn_terms(struct plan *plan)
 	arena_reset(&plan->kept);
 	plan->unproven =
 		!cluster_terms_of(plan->tools.cluster, plan->ask.pod, &plan->kept, &plan->terms) ||
-		plan->terms.terms.beyond != 0;
+		!cluster_terms_known(&plan->terms);
 }
 
 struct plan *plan_new(const struct place_tools *tools, const struct plan_ask *ask)
@@ -171,7 +171,9 @@ static void count_lack(struct plan *plan)
 			freed = saturating_add(freed, groups->groups[i].freed[need]);
 		if (freed >= groups->needs[need].missing)
 			continue;
-		if (groups->needs[need].amount < HOST_AMOUNTS)
+		if (groups->needs[need].ports)
+			plan->counts.unhosted[HOST_NO_PORT]++;
+		else if (groups->needs[need].amount < HOST_AMOUNTS)
 			plan->counts.unhosted[host_lacks(groups->needs[need].amount)]++;
 		return;
 	}
@@ -190,7 +192,8 @@ static bool could_host(struct plan *plan, uint32_t node)
 
 static bool fits_now(struct plan *plan, uint32_t node)
 {
-	return host_has_room(plan->tools.cluster, &plan->place.ask, node) == HOST_FITS &&
+	return host_has_room(plan->tools.cluster, &plan->place.ask, &plan->terms, node) ==
+		       HOST_FITS &&
 	       place_fit(&plan->place, node).verdict == PLACE_FITS;
 }
 

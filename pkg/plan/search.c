@@ -26,7 +26,8 @@ bool plan_try(struct plan *plan, uint32_t node, size_t n_gone)
 	plan->trials++;
 	plan->trial.n = n_gone;
 	place_try(&plan->place, &plan->trial);
-	return host_has_room(plan->tools.cluster, &plan->place.ask, node) == HOST_FITS &&
+	return host_has_room(plan->tools.cluster, &plan->place.ask, &plan->terms, node) ==
+		       HOST_FITS &&
 	       place_fit(&plan->place, node).verdict == PLACE_FITS;
 }
 

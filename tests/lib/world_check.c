@@ -174,6 +174,11 @@ void world_watch_change(struct world *w, enum cluster_kind kind, int index)
 	case CLUSTER_PUBLISHED:
 	case CLUSTER_BUDGETS:
 	case CLUSTER_JOBS:
+	case CLUSTER_VOLUME_CLAIMS:
+	case CLUSTER_VOLUMES:
+	case CLUSTER_STORAGE_CLASSES:
+	case CLUSTER_CSI_NODES:
+	case CLUSTER_CSI_DRIVERS:
 	case CLUSTER_KIND_COUNT:
 		break;
 	}

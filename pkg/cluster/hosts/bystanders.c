@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pods without GPUs. Of each as much is kept as is taken back when it goes: what it takes of its
- * node, and whom it keeps away.
+ * node, whom it keeps away, and its ports and volumes.
  */
 #include "cluster/hosts/hosts_internal.h"
 
@@ -35,6 +35,7 @@ static void drop(struct cluster *cluster, uint32_t bystander)
 	demand_count(cluster, record.node, record.demand, -1);
 	demand_unref(cluster, record.demand);
 	repeller_drop(cluster, &record.repeller);
+	occupant_drop(cluster, &record.occupant);
 	texts_unref(&cluster->texts, record.repels);
 	intern_unref(cluster->intern, record.namespace);
 	map_remove(&cluster->bystanders_by_key, (uint32_t)record.key, bystander);
@@ -61,6 +62,7 @@ static uint32_t add(struct cluster *cluster, uint64_t key, uint32_t node, struct
 		.demand = TABLE_NONE,
 		.repels = TABLE_NONE,
 		.repeller = TABLE_NONE,
+		.occupant = TABLE_NONE,
 		.namespace = intern_ref(cluster->intern, namespace),
 	};
 	map_insert(&cluster->bystanders_by_key, (uint32_t)key, bystander);
@@ -72,6 +74,7 @@ static uint32_t add(struct cluster *cluster, uint64_t key, uint32_t node, struct
 static void describe(struct cluster *cluster, uint32_t bystander, const struct pod_facts *facts)
 {
 	uint32_t demand = demand_ref(cluster, &facts->demand), repels = repels_ref(cluster, facts);
+	struct mounts mounts = mounts_ref(cluster, facts);
 	struct bystander_record *record = bystander_at(cluster, bystander);
 
 	demand_count(cluster, record->node, record->demand, -1);
@@ -82,6 +85,9 @@ static void describe(struct cluster *cluster, uint32_t bystander, const struct p
 	texts_unref(&cluster->texts, record->repels);
 	record->repels = repels;
 	record->repeller = repeller_add(cluster, record->node, repels, TABLE_NONE);
+	occupant_drop(cluster, &record->occupant);
+	record->occupant = occupant_add(cluster, record->node, mounts, TABLE_NONE);
+	mounts_unref(cluster, mounts);
 }
 
 void bystander_follow(struct cluster *cluster, const struct pod_facts *facts)

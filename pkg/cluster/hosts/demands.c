@@ -85,6 +85,11 @@ void repeller_drop(struct cluster *cluster, uint32_t *repeller)
 	*repeller = TABLE_NONE;
 }
 
+static struct mounts mounts_of(const struct exit_record *exit)
+{
+	return (struct mounts){exit->ports, exit->volumes};
+}
+
 void demand_take(struct cluster *cluster, uint32_t pod)
 {
 	struct pod_record *record = pod_at(cluster, pod);
@@ -93,18 +98,20 @@ void demand_take(struct cluster *cluster, uint32_t pod)
 		return;
 	demand_count(cluster, record->node, exit_of(cluster, pod)->demand, -1);
 	repeller_drop(cluster, &exit_of(cluster, pod)->repeller);
+	occupant_drop(cluster, &exit_of(cluster, pod)->occupant);
 	record->seated = false;
 }
 
 void demand_give(struct cluster *cluster, uint32_t pod)
 {
 	struct pod_record *record = pod_at(cluster, pod);
+	struct exit_record *exit = exit_of(cluster, pod);
 
 	if (record->seated || record->node == TABLE_NONE || pod_finished(record))
 		return;
-	demand_count(cluster, record->node, exit_of(cluster, pod)->demand, 1);
-	exit_of(cluster, pod)->repeller =
-		repeller_add(cluster, record->node, exit_of(cluster, pod)->repels, pod);
+	demand_count(cluster, record->node, exit->demand, 1);
+	exit->repeller = repeller_add(cluster, record->node, exit->repels, pod);
+	exit->occupant = occupant_add(cluster, record->node, mounts_of(exit), pod);
 	record->seated = true;
 }
 
@@ -116,12 +123,17 @@ void demand_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts
 				: demand_ref(cluster, &facts->demand);
 	uint32_t repels = keeps ? texts_ref_handle(&cluster->texts, exit->repels)
 				: repels_ref(cluster, facts);
+	struct mounts mounts =
+		keeps ? mounts_ref_again(cluster, mounts_of(exit)) : mounts_ref(cluster, facts);
 
 	demand_take(cluster, pod);
 	demand_unref(cluster, exit->demand);
 	texts_unref(&cluster->texts, exit->repels);
+	mounts_unref(cluster, mounts_of(exit));
 	exit->demand = demand;
 	exit->repels = repels;
+	exit->ports = mounts.ports;
+	exit->volumes = mounts.volumes;
 	demand_give(cluster, pod);
 	if (!keeps)
 		terms_follow(cluster, pod, facts, other);
@@ -130,6 +142,7 @@ void demand_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts
 void demand_forget(struct cluster *cluster, struct exit_record *exit)
 {
 	demand_unref(cluster, exit->demand);
+	mounts_unref(cluster, mounts_of(exit));
 	texts_unref(&cluster->texts, exit->terms);
 	texts_unref(&cluster->texts, exit->repels);
 }
@@ -141,6 +154,7 @@ void demands_init(struct cluster *cluster)
 	table_init(&cluster->demands, sizeof(struct demand_record));
 	table_init(&cluster->bystanders, sizeof(struct bystander_record));
 	table_init(&cluster->repellers, sizeof(struct repeller_record));
+	table_init(&cluster->occupants, sizeof(struct occupant_record));
 	texts_init(&cluster->texts, &cluster->key);
 }
 
@@ -149,6 +163,7 @@ void demands_clear(struct cluster *cluster)
 	table_clear(&cluster->demands);
 	table_clear(&cluster->bystanders);
 	table_clear(&cluster->repellers);
+	table_clear(&cluster->occupants);
 	texts_clear(&cluster->texts);
 	map_clear(&cluster->demands_by_value);
 	map_clear(&cluster->bystanders_by_key);
@@ -157,6 +172,7 @@ void demands_clear(struct cluster *cluster)
 size_t demands_bytes(const struct cluster *cluster)
 {
 	return table_bytes(&cluster->demands) + table_bytes(&cluster->bystanders) +
-	       table_bytes(&cluster->repellers) + texts_bytes(&cluster->texts) +
-	       map_bytes(&cluster->demands_by_value) + map_bytes(&cluster->bystanders_by_key);
+	       table_bytes(&cluster->repellers) + table_bytes(&cluster->occupants) +
+	       texts_bytes(&cluster->texts) + map_bytes(&cluster->demands_by_value) +
+	       map_bytes(&cluster->bystanders_by_key);
 }

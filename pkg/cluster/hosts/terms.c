@@ -11,8 +11,8 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "cluster/hosts/hosts_internal.h"
 #include "cluster/hosts/terms_io.h"
-#include "cluster/internal.h"
 
 /* --- nodes */
 
@@ -83,7 +83,7 @@ void host_terms_follow(struct cluster *cluster, uint32_t node, const struct host
 }
 
 /* INTERN_NONE: it has none. */
-static uint32_t label_value(const struct node_record *record, uint32_t key)
+uint32_t host_label(const struct node_record *record, uint32_t key)
 {
 	uint32_t from = 0, to = record->n_labels;
 
@@ -158,7 +158,7 @@ static void add_shunned(struct shunning *s, uint32_t node, const struct pod_repe
 
 	if (key == INTERN_NONE)
 		return;
-	value = label_value(node_at(s->cluster, node), key);
+	value = host_label(node_at(s->cluster, node), key);
 	if (value == INTERN_NONE)
 		return;
 	if (s->n == s->room) {
@@ -280,8 +280,8 @@ static const uint32_t *selector_keys(const struct cluster *cluster, const struct
 	return keys;
 }
 
-static const uint32_t *requirement_keys(const struct cluster *cluster,
-					const struct pod_terms *terms, struct arena *arena)
+const uint32_t *terms_keys(const struct cluster *cluster, const struct pod_terms *terms,
+			   struct arena *arena)
 {
 	size_t n = 0, at = 0;
 	uint32_t *keys;
@@ -295,31 +295,41 @@ static const uint32_t *requirement_keys(const struct cluster *cluster,
 	return keys;
 }
 
+bool text_copy(const struct cluster *cluster, uint32_t text, struct arena *arena,
+	       struct str *ret_copy)
+{
+	struct str bytes = texts_str(&cluster->texts, text);
+	char *copy = arena_alloc(arena, bytes.len + 1);
+
+	if (copy && bytes.len > 0)
+		memcpy(copy, bytes.data, bytes.len);
+	*ret_copy = (struct str){copy, bytes.len};
+	return copy != NULL;
+}
+
 bool cluster_terms_of(const struct cluster *cluster, uint32_t pod, struct arena *arena,
 		      struct cluster_terms *ret_terms)
 {
 	/* k8s.io/api/core/v1: TaintNodeUnschedulable */
 	static const struct taint cordon = {
 		{"node.kubernetes.io/unschedulable", 32}, {"", 0}, TAINT_NO_SCHEDULE};
-	struct str bytes = texts_str(&cluster->texts, exit_of(cluster, pod)->terms);
-	char *copy = arena_alloc(arena, bytes.len + 1);
 	struct kept_terms kept;
+	struct str bytes;
 
-	if (!copy)
-		return false;
-	if (bytes.len > 0)
-		memcpy(copy, bytes.data, bytes.len);
-	if (!terms_get((struct str){copy, bytes.len}, arena, &kept))
-		return false;
 	memset(ret_terms, 0, sizeof(*ret_terms));
+	if (!text_copy(cluster, exit_of(cluster, pod)->terms, arena, &bytes) ||
+	    !terms_get(bytes, arena, &kept))
+		return false;
 	ret_terms->terms = kept.terms;
+	ret_terms->doubt.beyond = kept.terms.beyond;
 	ret_terms->arena = arena;
 	ret_terms->passes_cordons =
 		taints_tolerated(&cordon, 1, kept.terms.tolerations, kept.terms.n_tolerations);
 	ret_terms->selector_keys = selector_keys(cluster, &kept.terms, arena);
-	ret_terms->requirement_keys = requirement_keys(cluster, &kept.terms, arena);
+	ret_terms->requirement_keys = terms_keys(cluster, &kept.terms, arena);
 	return ret_terms->selector_keys && ret_terms->requirement_keys &&
-	       find_shunned(cluster, pod, &kept, ret_terms);
+	       find_shunned(cluster, pod, &kept, ret_terms) &&
+	       ports_learn(cluster, pod, ret_terms) && volumes_learn(cluster, pod, ret_terms);
 }
 
 /* --- on a node */
@@ -331,7 +341,7 @@ static bool is_shunned(const struct node_record *record, const struct cluster_te
 	for (size_t i = 0; i < terms->n_shunned; i++) {
 		if (terms->shunned[i].key != key) {
 			key = terms->shunned[i].key;
-			value = label_value(record, key);
+			value = host_label(record, key);
 		}
 		if (value == terms->shunned[i].value)
 			return true;
@@ -342,7 +352,7 @@ static bool is_shunned(const struct node_record *record, const struct cluster_te
 static bool holds(const struct cluster *cluster, const struct node_record *record,
 		  const struct node_requirement *requirement, uint32_t key)
 {
-	uint32_t value = key == INTERN_NONE ? INTERN_NONE : label_value(record, key);
+	uint32_t value = key == INTERN_NONE ? INTERN_NONE : host_label(record, key);
 	struct str text;
 
 	if (value == INTERN_NONE)
@@ -353,10 +363,8 @@ static bool holds(const struct cluster *cluster, const struct node_record *recor
 
 /* @keys: of its labels. */
 static bool term_matches(const struct cluster *cluster, const struct node_record *record,
-			 const struct node_term *term, const uint32_t *keys)
+			 const struct node_term *term, const uint32_t *keys, struct str name)
 {
-	struct str name = intern_str(cluster->intern, record->name);
-
 	for (size_t i = 0; i < term->n_labels; i++)
 		if (!holds(cluster, record, &term->labels[i], keys[i]))
 			return false;
@@ -366,11 +374,21 @@ static bool term_matches(const struct cluster *cluster, const struct node_record
 	return true;
 }
 
+bool terms_match(const struct cluster *cluster, const struct node_record *record,
+		 const struct pod_terms *terms, const uint32_t *keys, struct str name)
+{
+	for (size_t i = 0; i < terms->n_terms; i++) {
+		if (term_matches(cluster, record, &terms->terms[i], keys, name))
+			return true;
+		keys += terms->terms[i].n_labels;
+	}
+	return !terms->chooses;
+}
+
 static bool is_selected(const struct cluster *cluster, const struct node_record *record,
 			const struct cluster_terms *terms)
 {
 	const struct pod_terms *asked = &terms->terms;
-	const uint32_t *keys = terms->requirement_keys;
 
 	if (record->labels_unread)
 		return asked->n_selector == 0 && !asked->chooses;
@@ -381,12 +399,8 @@ static bool is_selected(const struct cluster *cluster, const struct node_record 
 		if (!holds(cluster, record, &equals, terms->selector_keys[i]))
 			return false;
 	}
-	for (size_t i = 0; i < asked->n_terms; i++) {
-		if (term_matches(cluster, record, &asked->terms[i], keys))
-			return true;
-		keys += asked->terms[i].n_labels;
-	}
-	return !asked->chooses;
+	return terms_match(cluster, record, asked, terms->requirement_keys,
+			   intern_str(cluster->intern, record->name));
 }
 
 /* Nothing is tolerated that cannot be read. */
@@ -424,5 +438,5 @@ enum terms_verdict cluster_terms_on(const struct cluster *cluster, struct cluste
 		return TERMS_ADMIT;
 	if (!is_selected(cluster, record, terms))
 		return TERMS_UNSELECTED;
-	return is_shunned(record, terms) ? TERMS_SHUNNED : TERMS_ADMIT;
+	return is_shunned(record, terms) ? TERMS_SHUNNED : volumes_on(cluster, terms, record);
 }

@@ -194,3 +194,57 @@ bool repels_get(struct str bytes, struct arena *arena, struct kept_repels *ret_k
 		*ret_kept = kept;
 	return !reader.full;
 }
+
+/* --- ports and volumes */
+
+void ports_put(struct buf *buf, const struct host_port *ports, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		pack_put_str(buf, ports[i].ip);
+		pack_put_str(buf, ports[i].protocol);
+		pack_put_int(buf, ports[i].number);
+	}
+}
+
+bool ports_next(struct str *rest, struct host_port *ret_port)
+{
+	struct pack_reader reader = {.rest = *rest};
+
+	if (str_empty(*rest))
+		return false;
+	ret_port->ip = pack_get_str(&reader);
+	ret_port->protocol = pack_get_str(&reader);
+	ret_port->number = (int32_t)pack_get_int(&reader);
+	*rest = reader.rest;
+	return true;
+}
+
+void volumes_put(struct buf *buf, struct str namespace, const struct pod_volume *volumes, size_t n)
+{
+	pack_put_str(buf, namespace);
+	for (size_t i = 0; i < n; i++) {
+		pack_put_int(buf, (int64_t)volumes[i].sort);
+		pack_put_str(buf, volumes[i].claim);
+	}
+}
+
+struct str volumes_namespace(struct str *rest)
+{
+	struct pack_reader reader = {.rest = *rest};
+	struct str namespace = pack_get_str(&reader);
+
+	*rest = reader.rest;
+	return namespace;
+}
+
+bool volumes_next(struct str *rest, struct pod_volume *ret_volume)
+{
+	struct pack_reader reader = {.rest = *rest};
+
+	if (str_empty(*rest))
+		return false;
+	ret_volume->sort = (enum pod_volume_sort)pack_get_int(&reader);
+	ret_volume->claim = pack_get_str(&reader);
+	*rest = reader.rest;
+	return true;
+}

@@ -29,7 +29,7 @@ uint32_t node_get(struct cluster *cluster, struct str name)
 	record = node_at(cluster, node);
 	record->name = intern_ref(cluster->intern, name);
 	record->first_pod = record->first_offer = record->first_device = TABLE_NONE;
-	record->first_hold = record->taints = TABLE_NONE;
+	record->first_hold = record->taints = record->first_occupant = TABLE_NONE;
 	record->own = record->wires = NODE_LAYOUT_NONE;
 	record->published = record->state = record->told = LAYOUT_IS_ABSENT;
 	record->agent_lives = agent_lives_on(cluster, name);

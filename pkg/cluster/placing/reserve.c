@@ -86,6 +86,7 @@ static void forget(struct cluster *cluster, uint32_t hold)
 		intern_unref(cluster->intern, record->product);
 	}
 	demand_unref(cluster, record->demand);
+	texts_unref(&cluster->texts, record->ports);
 	table_remove(&cluster->holds, hold);
 }
 
@@ -95,6 +96,7 @@ static void learn(struct cluster *cluster, struct hold_record *hold, const struc
 	if (hold->objective || hold->vector != TABLE_NONE || pod->vector == TABLE_NONE)
 		return;
 	hold->demand = demand_ref_handle(cluster, exit_at(cluster, pod->exit)->demand);
+	hold->ports = texts_ref_handle(&cluster->texts, exit_at(cluster, pod->exit)->ports);
 	hold->vector = vectors_ref_handle(&cluster->vectors, pod->vector);
 	hold->product = intern_ref_handle(cluster->intern, pod->product);
 }
@@ -172,6 +174,7 @@ static uint32_t add(struct cluster *cluster, const struct cluster_hold *from)
 		.owner = intern_ref(cluster->intern, from->owner),
 		.vector = TABLE_NONE,
 		.demand = TABLE_NONE,
+		.ports = TABLE_NONE,
 		.product = INTERN_EMPTY,
 		.tier = (uint8_t)from->tier,
 		.objective = from->objective,
@@ -385,6 +388,14 @@ int64_t holds_amount(const struct cluster *cluster, const struct cluster_ask *as
 			sum += demand_amount_of(cluster, record->demand, amount);
 	}
 	return sum;
+}
+
+uint32_t holds_next(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t hold)
+{
+	while (hold != TABLE_NONE && (hold_at(cluster, hold)->objective ||
+				      !is_against(cluster, hold_at(cluster, hold), ask)))
+		hold = hold_at(cluster, hold)->node_next;
+	return hold;
 }
 
 uint32_t cluster_hold_against(const struct cluster *cluster, const struct cluster_ask *ask,

@@ -82,8 +82,17 @@ static void a_recorded_pod_is_read_whole(void **state)
 	assert_false(terms->tolerations[0].exists);
 	assert_true(terms->tolerations[1].exists);
 	assert_int_equal(terms->beyond, 1u << BEYOND_POD_AFFINITY | 1u << BEYOND_POD_ANTI_AFFINITY |
-						1u << BEYOND_SPREAD | 1u << BEYOND_VOLUME |
-						1u << BEYOND_HOST_PORT);
+						1u << BEYOND_SPREAD | 1u << BEYOND_VOLUME);
+	assert_int_equal(facts.n_ports, 1);
+	assert_int_equal(facts.ports[0].number, 8080);
+	assert_true(str_equal(facts.ports[0].protocol, STR("TCP")));
+	assert_true(str_equal(facts.ports[0].ip, STR(HOST_PORT_ALL)));
+	assert_int_equal(facts.n_volumes, 6); /* neither emptyDir nor projected */
+	assert_int_equal(facts.volumes[3].sort, VOLUME_CLAIM);
+	assert_true(str_equal(facts.volumes[3].claim, STR("models")));
+	assert_int_equal(facts.volumes[4].sort, VOLUME_INLINE);
+	assert_int_equal(facts.volumes[5].sort, VOLUME_EPHEMERAL);
+	assert_true(str_equal(facts.volumes[5].claim, STR("choosy-ephemeral")));
 	assert_int_equal(facts.n_repels, 1);
 	assert_true(facts.repels[0].everywhere);
 	assert_false(facts.repels[0].anybody);
@@ -180,7 +189,8 @@ static void what_is_not_compared_is_noted(void **state)
 		 0},
 		{"",
 		 ",\"volumes\":[{\"name\":\"a\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]",
-		 1u << BEYOND_VOLUME},
+		 0},
+		{"", ",\"volumes\":[{\"name\":\"a\",\"azureDisk\":{}}]", 1u << BEYOND_VOLUME},
 		{"", ",\"topologySpreadConstraints\":[{\"whenUnsatisfiable\":\"ScheduleAnyway\"}]",
 		 0},
 		{"", ",\"topologySpreadConstraints\":[{\"whenUnsatisfiable\":\"DoNotSchedule\"}]",
@@ -210,6 +220,47 @@ static void what_is_not_compared_is_noted(void **state)
 			fail_msg("%s%s: %x", cases[i].requests, cases[i].spec, facts.terms->beyond);
 	}
 	assert_null(pod_of(s, "\"containers\":[{}]").terms);
+}
+
+/* As GetHostPorts() of kube-scheduler. */
+static void ports_are_those_of_containers_that_stay(void **state)
+{
+	struct scene *s = *state;
+	struct pod_facts facts = pod_of(
+		s,
+		"\"initContainers\":[{\"ports\":[{\"hostPort\":1}]},{\"restartPolicy\":\"Always\","
+		"\"ports\":[{\"hostPort\":2,\"protocol\":\"UDP\",\"hostIP\":\"10.0.0.1\"}]}],"
+		"\"containers\":[{\"ports\":[{\"containerPort\":3},{\"hostPort\":4}]}]");
+
+	assert_int_equal(facts.n_ports, 2);
+	assert_int_equal(facts.ports[0].number, 2);
+	assert_true(str_equal(facts.ports[0].protocol, STR("UDP")));
+	assert_true(str_equal(facts.ports[0].ip, STR("10.0.0.1")));
+	assert_int_equal(facts.ports[1].number, 4);
+	assert_null(facts.terms); /* it asks for no GPU: others ask for its ports all the same */
+}
+
+static void of_too_many_it_is_known_that_they_are(void **state)
+{
+	struct buf spec CLEANUP(buf_clear);
+	struct scene *s = *state;
+	struct pod_facts facts;
+
+	buf_init(&spec, 1 << 20);
+	buf_add_cstr(&spec, "\"containers\":[{\"ports\":[{\"hostPort\":1}");
+	for (int i = 0; i < LIMIT_PORTS_PER_POD; i++)
+		buf_printf(&spec, ",{\"hostPort\":%d}", i + 2);
+	buf_add_cstr(&spec, "]}],\"volumes\":[{}");
+	for (int i = 0; i <= LIMIT_VOLUMES_PER_POD; i++)
+		buf_printf(&spec, ",{\"persistentVolumeClaim\":{\"claimName\":\"c%d\"}}", i);
+	buf_add_cstr(&spec, "]");
+	buf_add_char(&spec, '\0');
+	facts = pod_of(s, spec.data);
+	assert_int_equal(facts.n_ports, 1);
+	assert_int_equal(facts.ports[0].number, HOST_PORT_ANY);
+	assert_int_equal(facts.n_volumes, LIMIT_VOLUMES_PER_POD);
+	assert_int_equal(facts.volumes[LIMIT_VOLUMES_PER_POD - 1].sort, VOLUME_UNREAD);
+	assert_int_equal(facts.volumes[0].sort, VOLUME_CLAIM);
 }
 
 #define NODE_TERMS(terms)                                                                      \
@@ -264,6 +315,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_pod_takes_the_most_that_it_has_at_a_time, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(what_is_not_compared_is_noted, setup, teardown),
+		cmocka_unit_test_setup_teardown(ports_are_those_of_containers_that_stay, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(of_too_many_it_is_known_that_they_are, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(odd_terms_match_nothing, setup, teardown),
 	};
 

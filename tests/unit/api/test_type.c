@@ -26,6 +26,11 @@ static const struct api_type *const types[] = {
 	&api_policy_bindings,
 	&api_budgets,
 	&api_jobs,
+	&api_volume_claims,
+	&api_volumes,
+	&api_storage_classes,
+	&api_csi_nodes,
+	&api_csi_drivers,
 };
 
 static void every_table_can_be_decoded_into(void **state)

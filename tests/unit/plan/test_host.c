@@ -218,12 +218,18 @@ static void reasons_are_counted_in_words(void **state)
 	buf_init(&said, 1024);
 	host_describe(counts, "; ", &said);
 	buf_add_char(&said, '|');
-	host_describe_beyond(1u << BEYOND_POD_AFFINITY | 1u << BEYOND_HOST_PORT, &said);
+	host_describe_doubt(&(struct terms_doubt){1u << BEYOND_POD_AFFINITY | 1u << BEYOND_VOLUME,
+						  VOLUME_DOUBT_NONE, ""},
+			    &said);
+	buf_add_char(&said, '|');
+	host_describe_doubt(&(struct terms_doubt){0, VOLUME_DOUBT_MISSING, "weights"}, &said);
 	buf_add_char(&said, '\0');
 	assert_string_equal(said.data,
 			    "; nodes with enough cards: 2 cordoned, 12 without enough CPU|gpuqos "
 			    "cannot prove where kube-scheduler would let it, since it asks for pod "
-			    "affinity, and for a port of its node");
+			    "affinity, and for a disk without a PersistentVolumeClaim|no node is "
+			    "known to be one that kube-scheduler lets it on: its claim weights is "
+			    "not there");
 }
 
 int main(void)

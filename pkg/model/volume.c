@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words about volumes, and the zones that their labels name. */
+#include "model/volume.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+
+const char *volume_doubt_text(enum volume_doubt doubt)
+{
+	static const char *const texts[] = {
+#define X(name, text) [VOLUME_DOUBT_##name] = (text),
+		VOLUME_DOUBTS(X)
+#undef X
+	};
+
+	return texts[doubt];
+}
+
+bool volume_zone_label(struct str key, struct str *ret_ga)
+{
+	static const char *const labels[][2] = {
+		{"failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"},
+		{"failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"},
+		{"topology.kubernetes.io/zone", "topology.kubernetes.io/zone"},
+		{"topology.kubernetes.io/region", "topology.kubernetes.io/region"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		if (str_equal(key, str_from(labels[i][0]))) {
+			*ret_ga = str_from(labels[i][1]);
+			return true;
+		}
+	return false;
+}
+
+/* Takes the first name off, without the blanks around it. */
+static struct str take_zone(struct str *rest, bool *ret_last)
+{
+	struct str zone = *rest;
+
+	*ret_last = true;
+	for (size_t i = 0; i + 1 < rest->len; i++)
+		if (rest->data[i] == '_' && rest->data[i + 1] == '_') {
+			zone.len = i;
+			*rest = (struct str){rest->data + i + 2, rest->len - i - 2};
+			*ret_last = false;
+			break;
+		}
+	while (zone.len > 0 && *zone.data == ' ')
+		zone = (struct str){zone.data + 1, zone.len - 1};
+	while (zone.len > 0 && zone.data[zone.len - 1] == ' ')
+		zone.len--;
+	return zone;
+}
+
+/* k8s.io/cloud-provider/volume/helpers, LabelZonesToSet: with an empty name among them it is not a
+ * list of zones at all, and VolumeZone passes it over. */
+bool volume_zones_have(struct str zones, struct str zone)
+{
+	bool last = false, found = false;
+
+	while (!last) {
+		struct str one = take_zone(&zones, &last);
+
+		if (str_empty(one))
+			return true;
+		found |= str_equal(one, zone);
+	}
+	return found;
+}
