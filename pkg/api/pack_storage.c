@@ -137,7 +137,7 @@ static int pack_topologies(const struct wire_list *wires, const struct pack *pac
 			   struct storage_class_facts *facts)
 {
 	struct node_term *terms = arena_alloc(pack->arena, wires->len * sizeof(*terms));
-	bool sound;
+	bool sound = false;
 
 	if (!terms)
 		return pack_no_memory(pack);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* size: all kinds of objects are listed here. */
 #ifndef GPUQOS_CLUSTER_CLUSTER_H
 #define GPUQOS_CLUSTER_CLUSTER_H
 

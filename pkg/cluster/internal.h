@@ -211,6 +211,11 @@ void bystanders_end_replace(struct cluster *cluster);
 void host_follow(struct cluster *cluster, uint32_t node, const struct host_facts *facts);
 void hosts_clear(struct cluster *cluster); /* all of cluster/hosts, before the nodes go */
 
+/* --- hosts/occupants.c */
+
+/* In texts; TABLE_NONE of TABLE_NONE. */
+uint32_t occupant_ports(const struct cluster *cluster, uint32_t occupant);
+
 /* --- hosts/terms.c */
 
 /* Of host_follow(): labels and taints. */

@@ -77,11 +77,10 @@ struct exit_record {
 	uint32_t terms;          /* what it asks of one, in texts */
 	uint32_t repels;         /* its anti-affinity, likewise; TABLE_NONE: none */
 	uint32_t repeller;       /* of that, while it is on a node */
-	uint32_t ports, volumes; /* what it has of its node, likewise */
-	uint32_t occupant;       /* of these, likewise */
-	uint8_t budgets;         /* enum victim_budget, its status not looked at */
-	bool daemon, mirror;
-	bool terms_settled;             /* terms are those of a pod that is bound */
+	uint32_t occupant;       /* its ports and volumes; TABLE_NONE: none */
+	uint8_t budgets : 4;     /* enum victim_budget, its status not looked at */
+	bool daemon : 1, mirror : 1;
+	bool terms_settled : 1;         /* terms are those of a pod that is bound */
 	uint8_t waiting : 4, again : 4; /* containers that crash, up to 15: struct pod_crashes */
 };
 
@@ -102,11 +101,11 @@ struct bystander_record {
 	uint32_t namespace;        /* its name, a reference */
 };
 
-/* A pod that has ports of its node, or volumes there; in the chain of that. */
+/* A pod that has ports of a node, or volumes there; in the chain of its node while it is on one. */
 struct occupant_record {
-	uint32_t node, next, prev;
-	uint32_t ports, volumes; /* in texts, a reference each; TABLE_NONE: none */
-	uint32_t pod;            /* TABLE_NONE: one without GPUs */
+	uint32_t node, next, prev; /* node: TABLE_NONE: on none */
+	uint32_t ports, volumes;   /* in texts, a reference each; TABLE_NONE: none */
+	uint32_t pod;              /* TABLE_NONE: one without GPUs */
 };
 
 /* A pod that keeps others away from where it is. */

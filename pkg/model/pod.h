@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* size: one struct has all that is read of a pod. */
 #ifndef GPUQOS_MODEL_POD_H
 #define GPUQOS_MODEL_POD_H
 

@@ -19,6 +19,7 @@ class Hosts:
 
     def __init__(self, placed, kind, cpus=16):
         self.cluster, self.scene = placed.cluster, Crowded(placed.cluster, placed.kubelets, kind)
+        self.volume = None
         self.first, self.second = self.scene.node, f"{self.scene.node}-{secrets.token_hex(2)}"
         self.label(self.first, site=self.first)
         made = layout("none", f"GPU-{self.second}", cpus=cpus)
@@ -35,11 +36,33 @@ class Hosts:
     def label(self, name, **labels):
         self.node(name, {"metadata": {"labels": labels}})
 
-    def put(self, namespace, name, gpus, cpu=1, site=None, **spec):
+    def put(self, namespace, name, gpus, cpu=1, site=None, port=None, claim=None, **spec):
         item = gpu_pod(name, gpus, cpu, {"site": site} if site else {"which": self.first})
         item["metadata"]["labels"] = {"app": name}
         item["spec"] |= spec
+        if port:
+            item["spec"]["containers"][0]["ports"] = [{"containerPort": port, "hostPort": port}]
+        if claim:
+            item["spec"]["volumes"] = [{"name": "weights", "persistentVolumeClaim": {"claimName": claim}}]
         return namespace.create(item).ok()
+
+    def claim(self, zone, **spec):
+        """A claim of the inference tenant's, bound to a volume of this zone."""
+        name = f"{self.first}-weights"
+        self.volume = f"/api/v1/persistentvolumes/{name}"
+        term = {"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}]}
+        asked = {"accessModes": ["ReadWriteMany"], "storageClassName": ""} | spec
+        self.cluster.api("POST", "/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": asked | {
+            "capacity": {"storage": "1Gi"}, "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": "/"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}}}).ok()
+        claims = f"/api/v1/namespaces/{self.scene.web.name}/persistentvolumeclaims"
+        self.cluster.api("POST", claims, {"metadata": {"name": "weights"}, "spec": asked | {
+            "volumeName": name, "resources": {"requests": {"storage": "1Gi"}}}}).ok()
+        wait_for(lambda: self.cluster.get(f"{claims}/weights")["status"].get("phase") == "Bound", "the claim is bound")
+
+    def zones(self):
+        self.label(self.first, **{"topology.kubernetes.io/zone": "a"})
+        self.label(self.second, **{"topology.kubernetes.io/zone": "b"})
 
     def train(self, name, site):
         for i in range(2):
@@ -63,6 +86,8 @@ class Hosts:
     def remove(self):
         self.scene.remove()
         self.cluster.api("DELETE", f"/api/v1/nodes/{self.second}")
+        if self.volume:
+            self.cluster.api("DELETE", self.volume)
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +188,77 @@ def test_its_own_anti_affinity_keeps_it_from_where_its_like_is(hosts_of):
     hosts.put(hosts.scene.web, "web-0", 2, affinity={"podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [term]}})
     hosts.wait_on_first()
+
+
+def test_where_its_volume_is_not_nobody_goes(hosts_of, tell):
+    hosts = hosts_of("volume")
+    hosts.zones()
+    hosts.train("new", hosts.second)
+    hosts.claim("a")
+    hosts.put(hosts.scene.web, "web-0", 2, claim="weights")
+    tell(hosts.wait_on_first()["proof"])
+
+
+def test_where_no_node_has_its_volume_nobody_goes(hosts_of, tell):
+    hosts = hosts_of("novolume")
+    hosts.zones()
+    hosts.train("new", hosts.second)
+    hosts.claim("c")
+    hosts.put(hosts.scene.web, "web-0", 2, claim="weights")
+    tell(hosts.wait_in_vain("2 that its volumes are not for")["message"])
+
+
+def test_a_claim_that_is_not_there_is_told(hosts_of, tell):
+    hosts = hosts_of("noclaim")
+    hosts.train("new", hosts.second)
+    hosts.put(hosts.scene.web, "web-0", 2, claim="weights")
+    tell(hosts.wait_in_vain("its claim weights is not there")["message"])
+
+
+def test_a_claim_for_one_pod_is_in_use(hosts_of, tell):
+    hosts = hosts_of("once")
+    hosts.zones()
+    hosts.train("new", hosts.second)
+    hosts.claim("a", accessModes=["ReadWriteOncePod"])
+    hosts.put(hosts.scene.web, "reader", 0, site=hosts.first, claim="weights")
+    hosts.scene.running(hosts.scene.web, "reader")
+    hosts.put(hosts.scene.web, "web-0", 2, claim="weights")
+    tell(hosts.wait_in_vain("its claim weights is for one pod at a time, and another has it")["message"])
+    # Once that one is gone nothing is in the way.
+    hosts.cluster.api("DELETE", f"{hosts.scene.web.pods}/reader").ok()
+    hosts.wait_on_first()
+
+
+def test_who_has_the_port_goes(hosts_of, tell):
+    hosts = hosts_of("port")
+    # There it is a pod's that goes for nobody; here the older one's, whose going costs more.
+    hosts.put(hosts.scene.rivals, "exporter", 0, site=hosts.second, port=9400)
+    hosts.scene.running(hosts.scene.rivals, "exporter")
+    hosts.train("new", hosts.second)
+    hosts.cluster.api("DELETE", f"{hosts.scene.training.pods}/old-1").ok()
+    wait_for(lambda: hosts.scene.get(hosts.scene.training, "old-1") is None, "it is gone")
+    hosts.cluster.api("DELETE", f"{hosts.scene.training.pods}/old-0").ok()
+    wait_for(lambda: hosts.scene.get(hosts.scene.training, "old-0") is None, "it is gone")
+    hosts.put(hosts.scene.training, "old-0", 4, site=hosts.first, port=9400)
+    hosts.scene.running(hosts.scene.training, "old-0")
+    hosts.put(hosts.scene.training, "old-1", 2, site=hosts.first)
+    hosts.put(hosts.scene.training, "old-2", 2, site=hosts.first)
+    for name in ("old-1", "old-2"):
+        hosts.scene.running(hosts.scene.training, name)
+    hosts.put(hosts.scene.web, "web-0", 2, port=9400)
+    receipt = hosts.wait_on_first()
+    assert [v["name"] for v in receipt["victims"]] == ["old-0"]
+    tell(receipt["proof"])
+
+
+def test_where_the_port_stays_taken_nobody_goes(hosts_of, tell):
+    hosts = hosts_of("noport")
+    hosts.train("new", hosts.second)
+    for name in (hosts.first, hosts.second):
+        hosts.put(hosts.scene.rivals, f"exporter-{name}", 0, site=name, port=9400)
+        hosts.scene.running(hosts.scene.rivals, f"exporter-{name}")
+    hosts.put(hosts.scene.web, "web-0", 2, port=9400)
+    tell(hosts.wait_in_vain("2 where others have a port that it asks for")["message"])
 
 
 def test_for_what_is_not_compared_nobody_goes(hosts_of, tell):

@@ -35,7 +35,7 @@ static void drop(struct cluster *cluster, uint32_t bystander)
 	demand_count(cluster, record.node, record.demand, -1);
 	demand_unref(cluster, record.demand);
 	repeller_drop(cluster, &record.repeller);
-	occupant_drop(cluster, &record.occupant);
+	occupant_drop(cluster, record.occupant);
 	texts_unref(&cluster->texts, record.repels);
 	intern_unref(cluster->intern, record.namespace);
 	map_remove(&cluster->bystanders_by_key, (uint32_t)record.key, bystander);
@@ -74,7 +74,7 @@ static uint32_t add(struct cluster *cluster, uint64_t key, uint32_t node, struct
 static void describe(struct cluster *cluster, uint32_t bystander, const struct pod_facts *facts)
 {
 	uint32_t demand = demand_ref(cluster, &facts->demand), repels = repels_ref(cluster, facts);
-	struct mounts mounts = mounts_ref(cluster, facts);
+	uint32_t occupant = occupant_add(cluster, facts, TABLE_NONE);
 	struct bystander_record *record = bystander_at(cluster, bystander);
 
 	demand_count(cluster, record->node, record->demand, -1);
@@ -85,9 +85,9 @@ static void describe(struct cluster *cluster, uint32_t bystander, const struct p
 	texts_unref(&cluster->texts, record->repels);
 	record->repels = repels;
 	record->repeller = repeller_add(cluster, record->node, repels, TABLE_NONE);
-	occupant_drop(cluster, &record->occupant);
-	record->occupant = occupant_add(cluster, record->node, mounts, TABLE_NONE);
-	mounts_unref(cluster, mounts);
+	occupant_drop(cluster, record->occupant);
+	occupant_link(cluster, occupant, record->node);
+	record->occupant = occupant;
 }
 
 void bystander_follow(struct cluster *cluster, const struct pod_facts *facts)

@@ -85,11 +85,6 @@ void repeller_drop(struct cluster *cluster, uint32_t *repeller)
 	*repeller = TABLE_NONE;
 }
 
-static struct mounts mounts_of(const struct exit_record *exit)
-{
-	return (struct mounts){exit->ports, exit->volumes};
-}
-
 void demand_take(struct cluster *cluster, uint32_t pod)
 {
 	struct pod_record *record = pod_at(cluster, pod);
@@ -98,7 +93,7 @@ void demand_take(struct cluster *cluster, uint32_t pod)
 		return;
 	demand_count(cluster, record->node, exit_of(cluster, pod)->demand, -1);
 	repeller_drop(cluster, &exit_of(cluster, pod)->repeller);
-	occupant_drop(cluster, &exit_of(cluster, pod)->occupant);
+	occupant_unlink(cluster, exit_of(cluster, pod)->occupant);
 	record->seated = false;
 }
 
@@ -111,7 +106,7 @@ void demand_give(struct cluster *cluster, uint32_t pod)
 		return;
 	demand_count(cluster, record->node, exit->demand, 1);
 	exit->repeller = repeller_add(cluster, record->node, exit->repels, pod);
-	exit->occupant = occupant_add(cluster, record->node, mounts_of(exit), pod);
+	occupant_link(cluster, exit->occupant, record->node);
 	record->seated = true;
 }
 
@@ -123,17 +118,16 @@ void demand_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts
 				: demand_ref(cluster, &facts->demand);
 	uint32_t repels = keeps ? texts_ref_handle(&cluster->texts, exit->repels)
 				: repels_ref(cluster, facts);
-	struct mounts mounts =
-		keeps ? mounts_ref_again(cluster, mounts_of(exit)) : mounts_ref(cluster, facts);
+	uint32_t occupant = keeps ? exit->occupant : occupant_add(cluster, facts, pod);
 
 	demand_take(cluster, pod);
 	demand_unref(cluster, exit->demand);
 	texts_unref(&cluster->texts, exit->repels);
-	mounts_unref(cluster, mounts_of(exit));
+	if (!keeps)
+		occupant_drop(cluster, exit->occupant);
 	exit->demand = demand;
 	exit->repels = repels;
-	exit->ports = mounts.ports;
-	exit->volumes = mounts.volumes;
+	exit->occupant = occupant;
 	demand_give(cluster, pod);
 	if (!keeps)
 		terms_follow(cluster, pod, facts, other);
@@ -142,7 +136,7 @@ void demand_follow(struct cluster *cluster, uint32_t pod, const struct pod_facts
 void demand_forget(struct cluster *cluster, struct exit_record *exit)
 {
 	demand_unref(cluster, exit->demand);
-	mounts_unref(cluster, mounts_of(exit));
+	occupant_drop(cluster, exit->occupant);
 	texts_unref(&cluster->texts, exit->terms);
 	texts_unref(&cluster->texts, exit->repels);
 }

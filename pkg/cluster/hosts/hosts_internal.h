@@ -11,23 +11,19 @@ uint32_t demand_ref(struct cluster *cluster, const struct demand *demand);
 /* Into (1) or out of (-1) the sums of a node. */
 void demand_count(struct cluster *cluster, uint32_t node, uint32_t demand, int sign);
 
-/* Ports and volumes of a pod, in texts, with a reference each; TABLE_NONE: none. */
-struct mounts {
-	uint32_t ports, volumes;
-};
-
-struct mounts mounts_ref(struct cluster *cluster, const struct pod_facts *facts);
-struct mounts mounts_ref_again(struct cluster *cluster, struct mounts mounts);
-void mounts_unref(struct cluster *cluster, struct mounts mounts);
-
 static inline struct occupant_record *occupant_at(const struct cluster *cluster, uint32_t occupant)
 {
 	return (struct occupant_record *)table_at(&cluster->occupants, occupant);
 }
 
-/* They are on the node; @pod and what is returned as of repeller_add(). */
-uint32_t occupant_add(struct cluster *cluster, uint32_t node, struct mounts mounts, uint32_t pod);
-void occupant_drop(struct cluster *cluster, uint32_t *occupant);
+/* Ports and volumes of a pod, on no node yet; @pod: TABLE_NONE for one without GPUs. TABLE_NONE: it
+ * has none, which all of these ignore. */
+uint32_t occupant_add(struct cluster *cluster, const struct pod_facts *facts, uint32_t pod);
+void occupant_link(struct cluster *cluster, uint32_t occupant, uint32_t node);
+void occupant_unlink(struct cluster *cluster, uint32_t occupant);
+void occupant_drop(struct cluster *cluster, uint32_t occupant);
+/* In texts. */
+uint32_t occupant_volumes(const struct cluster *cluster, uint32_t occupant);
 
 /* What a text says, with a zero byte after it; false: the arena is full. */
 bool text_copy(const struct cluster *cluster, uint32_t text, struct arena *arena,

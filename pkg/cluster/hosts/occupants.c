@@ -7,72 +7,85 @@
 #include "cluster/hosts/hosts_internal.h"
 #include "cluster/hosts/terms_io.h"
 
-struct mounts mounts_ref(struct cluster *cluster, const struct pod_facts *facts)
+static struct occupant_record record_of(struct cluster *cluster, const struct pod_facts *facts)
 {
-	struct mounts mounts = {TABLE_NONE, TABLE_NONE};
+	struct occupant_record record = {
+		.node = TABLE_NONE, .next = TABLE_NONE, .prev = TABLE_NONE};
 
-	if (facts->n_ports > 0) {
-		buf_reset(&cluster->scratch);
-		ports_put(&cluster->scratch, facts->ports, facts->n_ports);
-		mounts.ports = texts_ref(&cluster->texts, buf_str(&cluster->scratch));
-	}
+	buf_reset(&cluster->scratch);
+	ports_put(&cluster->scratch, facts->ports, facts->n_ports);
+	record.ports = texts_ref(&cluster->texts, buf_str(&cluster->scratch));
+	record.volumes = TABLE_NONE;
 	if (facts->n_volumes > 0) {
 		buf_reset(&cluster->scratch);
 		volumes_put(&cluster->scratch, facts->namespace, facts->volumes, facts->n_volumes);
-		mounts.volumes = texts_ref(&cluster->texts, buf_str(&cluster->scratch));
+		record.volumes = texts_ref(&cluster->texts, buf_str(&cluster->scratch));
 	}
-	return mounts;
+	return record;
 }
 
-struct mounts mounts_ref_again(struct cluster *cluster, struct mounts mounts)
+uint32_t occupant_add(struct cluster *cluster, const struct pod_facts *facts, uint32_t pod)
 {
-	return (struct mounts){texts_ref_handle(&cluster->texts, mounts.ports),
-			       texts_ref_handle(&cluster->texts, mounts.volumes)};
-}
+	struct occupant_record record;
+	uint32_t occupant;
 
-void mounts_unref(struct cluster *cluster, struct mounts mounts)
-{
-	texts_unref(&cluster->texts, mounts.ports);
-	texts_unref(&cluster->texts, mounts.volumes);
-}
-
-uint32_t occupant_add(struct cluster *cluster, uint32_t node, struct mounts mounts, uint32_t pod)
-{
-	uint32_t occupant, next;
-
-	if (mounts.ports == TABLE_NONE && mounts.volumes == TABLE_NONE)
+	if (facts->n_ports == 0 && facts->n_volumes == 0)
 		return TABLE_NONE;
-	mounts = mounts_ref_again(cluster, mounts);
+	record = record_of(cluster, facts);
+	record.pod = pod;
 	occupant = table_add(&cluster->occupants);
-	next = node_at(cluster, node)->first_occupant;
-	*occupant_at(cluster, occupant) = (struct occupant_record){
-		.node = node,
-		.next = next,
-		.prev = TABLE_NONE,
-		.ports = mounts.ports,
-		.volumes = mounts.volumes,
-		.pod = pod,
-	};
-	if (next != TABLE_NONE)
-		occupant_at(cluster, next)->prev = occupant;
-	node_at(cluster, node)->first_occupant = occupant;
+	*occupant_at(cluster, occupant) = record;
 	return occupant;
 }
 
-void occupant_drop(struct cluster *cluster, uint32_t *occupant)
+void occupant_link(struct cluster *cluster, uint32_t occupant, uint32_t node)
 {
-	struct occupant_record record;
+	uint32_t *first = &node_at(cluster, node)->first_occupant;
+	struct occupant_record *record;
 
-	if (*occupant == TABLE_NONE)
+	if (occupant == TABLE_NONE)
 		return;
-	record = *occupant_at(cluster, *occupant);
-	if (record.next != TABLE_NONE)
-		occupant_at(cluster, record.next)->prev = record.prev;
-	if (record.prev != TABLE_NONE)
-		occupant_at(cluster, record.prev)->next = record.next;
+	record = occupant_at(cluster, occupant);
+	record->node = node;
+	record->next = *first;
+	record->prev = TABLE_NONE;
+	if (*first != TABLE_NONE)
+		occupant_at(cluster, *first)->prev = occupant;
+	*first = occupant;
+}
+
+void occupant_unlink(struct cluster *cluster, uint32_t occupant)
+{
+	struct occupant_record *record;
+
+	if (occupant == TABLE_NONE || occupant_at(cluster, occupant)->node == TABLE_NONE)
+		return;
+	record = occupant_at(cluster, occupant);
+	if (record->next != TABLE_NONE)
+		occupant_at(cluster, record->next)->prev = record->prev;
+	if (record->prev != TABLE_NONE)
+		occupant_at(cluster, record->prev)->next = record->next;
 	else
-		node_at(cluster, record.node)->first_occupant = record.next;
-	mounts_unref(cluster, (struct mounts){record.ports, record.volumes});
-	table_remove(&cluster->occupants, *occupant);
-	*occupant = TABLE_NONE;
+		node_at(cluster, record->node)->first_occupant = record->next;
+	record->node = TABLE_NONE;
+}
+
+void occupant_drop(struct cluster *cluster, uint32_t occupant)
+{
+	if (occupant == TABLE_NONE)
+		return;
+	occupant_unlink(cluster, occupant);
+	texts_unref(&cluster->texts, occupant_at(cluster, occupant)->ports);
+	texts_unref(&cluster->texts, occupant_at(cluster, occupant)->volumes);
+	table_remove(&cluster->occupants, occupant);
+}
+
+uint32_t occupant_ports(const struct cluster *cluster, uint32_t occupant)
+{
+	return occupant == TABLE_NONE ? TABLE_NONE : occupant_at(cluster, occupant)->ports;
+}
+
+uint32_t occupant_volumes(const struct cluster *cluster, uint32_t occupant)
+{
+	return occupant == TABLE_NONE ? TABLE_NONE : occupant_at(cluster, occupant)->volumes;
 }

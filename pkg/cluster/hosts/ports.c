@@ -10,7 +10,8 @@ bool ports_learn(const struct cluster *cluster, uint32_t pod, struct cluster_ter
 	struct host_port *ports, port;
 	struct str bytes, rest;
 
-	if (!text_copy(cluster, exit_of(cluster, pod)->ports, terms->arena, &bytes))
+	if (!text_copy(cluster, occupant_ports(cluster, exit_of(cluster, pod)->occupant),
+		       terms->arena, &bytes))
 		return false;
 	rest = bytes;
 	while (ports_next(&rest, &port))
@@ -81,5 +82,5 @@ bool cluster_pod_has_ports(const struct cluster *cluster, uint32_t pod,
 			   const struct cluster_terms *terms)
 {
 	return pod_at(cluster, pod)->seated && terms->n_ports > 0 &&
-	       clash(cluster, exit_of(cluster, pod)->ports, terms);
+	       clash(cluster, occupant_ports(cluster, exit_of(cluster, pod)->occupant), terms);
 }

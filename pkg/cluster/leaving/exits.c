@@ -11,7 +11,7 @@ uint32_t exit_add(struct cluster *cluster)
 	record->labels_version = LABELS_UNREAD;
 	record->budget = record->demand = TABLE_NONE;
 	record->terms = record->repels = record->repeller = TABLE_NONE;
-	record->ports = record->volumes = record->occupant = TABLE_NONE;
+	record->occupant = TABLE_NONE;
 	return exit;
 }
 

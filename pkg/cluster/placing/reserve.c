@@ -96,7 +96,8 @@ static void learn(struct cluster *cluster, struct hold_record *hold, const struc
 	if (hold->objective || hold->vector != TABLE_NONE || pod->vector == TABLE_NONE)
 		return;
 	hold->demand = demand_ref_handle(cluster, exit_at(cluster, pod->exit)->demand);
-	hold->ports = texts_ref_handle(&cluster->texts, exit_at(cluster, pod->exit)->ports);
+	hold->ports = texts_ref_handle(
+		&cluster->texts, occupant_ports(cluster, exit_at(cluster, pod->exit)->occupant));
 	hold->vector = vectors_ref_handle(&cluster->vectors, pod->vector);
 	hold->product = intern_ref_handle(cluster->intern, pod->product);
 }

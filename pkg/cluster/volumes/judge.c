@@ -55,7 +55,8 @@ static bool is_in_use(const struct judge *judge, struct str claim)
 	     at = table_next(occupants, at + 1)) {
 		const struct occupant_record *record = occupant_at(cluster, at);
 
-		if (record->pod != TABLE_NONE && record->pod == judge->pod)
+		if (record->node == TABLE_NONE ||
+		    (record->pod != TABLE_NONE && record->pod == judge->pod))
 			continue;
 		if (names_claim(texts_str(&cluster->texts, record->volumes), judge->namespace,
 				claim))
@@ -249,7 +250,7 @@ static void judge_volumes(struct judge *judge, struct str volumes)
 bool volumes_learn(const struct cluster *cluster, uint32_t pod, struct cluster_terms *terms)
 {
 	struct judge judge = {.cluster = cluster, .terms = terms, .pod = pod};
-	uint32_t text = exit_of(cluster, pod)->volumes;
+	uint32_t text = occupant_volumes(cluster, exit_of(cluster, pod)->occupant);
 	static const char *const labels[] = {
 		"failure-domain.beta.kubernetes.io/zone",
 		"failure-domain.beta.kubernetes.io/region",

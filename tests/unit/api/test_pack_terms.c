@@ -86,13 +86,14 @@ static void a_recorded_pod_is_read_whole(void **state)
 	assert_int_equal(facts.n_ports, 1);
 	assert_int_equal(facts.ports[0].number, 8080);
 	assert_true(str_equal(facts.ports[0].protocol, STR("TCP")));
-	assert_true(str_equal(facts.ports[0].ip, STR(HOST_PORT_ALL)));
-	assert_int_equal(facts.n_volumes, 6); /* neither emptyDir nor projected */
+	assert_true(str_equal(facts.ports[0].ip, STR("10.0.0.1")));
+	assert_int_equal(facts.n_volumes, 11); /* neither emptyDir nor projected */
 	assert_int_equal(facts.volumes[3].sort, VOLUME_CLAIM);
 	assert_true(str_equal(facts.volumes[3].claim, STR("models")));
 	assert_int_equal(facts.volumes[4].sort, VOLUME_INLINE);
-	assert_int_equal(facts.volumes[5].sort, VOLUME_EPHEMERAL);
-	assert_true(str_equal(facts.volumes[5].claim, STR("choosy-ephemeral")));
+	assert_int_equal(facts.volumes[9].sort, VOLUME_INLINE);
+	assert_int_equal(facts.volumes[10].sort, VOLUME_EPHEMERAL);
+	assert_true(str_equal(facts.volumes[10].claim, STR("choosy-ephemeral")));
 	assert_int_equal(facts.n_repels, 1);
 	assert_true(facts.repels[0].everywhere);
 	assert_false(facts.repels[0].anybody);

@@ -17,6 +17,7 @@
 #include "api/wire_dra.h"
 #include "api/wire_event.h"
 #include "api/wire_job.h"
+#include "api/wire_storage.h"
 #include "api/wire_tenant.h"
 #include "base/limits.h"
 #include "base/macros.h"
@@ -45,6 +46,13 @@ static const struct {
 	{"resourceslice.", &wire_slice_schema, sizeof(struct wire_slice), 6},
 	{"deviceclass.", &wire_class_schema, sizeof(struct wire_class), 3},
 	{"job.", &wire_job_schema, sizeof(struct wire_job), 1},
+	{"persistentvolumeclaim.", &wire_persistent_volume_claim_schema,
+	 sizeof(struct wire_persistent_volume_claim), 1},
+	{"persistentvolume.", &wire_persistent_volume_schema, sizeof(struct wire_persistent_volume),
+	 8},
+	{"storageclass.", &wire_storage_class_schema, sizeof(struct wire_storage_class), 1},
+	{"csinode.", &wire_csi_node_schema, sizeof(struct wire_csi_node), 1},
+	{"csidriver.", &wire_csi_driver_schema, sizeof(struct wire_csi_driver), 1},
 	{"event.", &wire_event_schema, sizeof(struct wire_event), 2},
 	{"budget.", &wire_budget_schema, sizeof(struct wire_budget), 2},
 	{"status.", &wire_status_schema, sizeof(struct wire_status), 3},
@@ -66,6 +74,11 @@ union any_object {
 	struct wire_class class;
 	struct wire_budget budget;
 	struct wire_job job;
+	struct wire_persistent_volume_claim volume_claim;
+	struct wire_persistent_volume volume;
+	struct wire_storage_class storage_class;
+	struct wire_csi_node csi_node;
+	struct wire_csi_driver csi_driver;
 	struct wire_status status;
 };
 
@@ -201,6 +214,18 @@ static const struct {
 	{"deviceclass.gpu.nvidia.com", &wire_class_schema},
 	{"budget.some", &wire_budget_schema},
 	{"job.failed", &wire_job_schema},
+	{"persistentvolumeclaim.models", &wire_persistent_volume_claim_schema},
+	{"persistentvolume.csi", &wire_persistent_volume_schema},
+	{"persistentvolume.gce", &wire_persistent_volume_schema},
+	{"persistentvolume.aws", &wire_persistent_volume_schema},
+	{"persistentvolume.cinder", &wire_persistent_volume_schema},
+	{"persistentvolume.file", &wire_persistent_volume_schema},
+	{"persistentvolume.vsphere", &wire_persistent_volume_schema},
+	{"persistentvolume.disk", &wire_persistent_volume_schema},
+	{"persistentvolume.portworx", &wire_persistent_volume_schema},
+	{"storageclass.zonal", &wire_storage_class_schema},
+	{"csinode.h100-0", &wire_csi_node_schema},
+	{"csidriver.csi.example.com", &wire_csi_driver_schema},
 	{"event.refused", &wire_event_schema},
 	{"event.series", &wire_event_schema},
 	{"status.conflict", &wire_status_schema},
