@@ -7,7 +7,7 @@ through the kube-scheduler of config/scheduler and our extender.
 
 Both moments are the API server's: creationTimestamp and pendingSeconds, or the answer to the create where that came
 later, and when the request for the eviction was received, in its audit log. Between them lie a plan, the receipt in
-the tenant's status, Events, and the notice on the victim, each written before the next.
+the tenant's status, which is written first, and Events and the notice on the victim, for which nobody waits.
 """
 
 import datetime
