@@ -161,8 +161,8 @@ static void keep_unseen(struct eviction_turn *turn, const struct receipt *receip
 	struct eviction_unseen *unseen = &turn->reconciler->unseen;
 
 	unseen->tenant = turn->tenant;
+	unseen->under_way = true;
 	unseen->written = false;
-	unseen->until_us = saturating_add(turn->now_us, EVICTION_UNSEEN_MOST_US);
 	snprintf(unseen->id, sizeof(unseen->id), "%.*s", STR_ARGS(receipt->id));
 }
 

@@ -255,7 +255,7 @@ static bool wait_for_receipt(struct eviction_turn *turn)
 
 	if (str_empty(id))
 		return false;
-	if (!is_shown(turn, id) && turn->now_us < unseen->until_us) {
+	if (!is_shown(turn, id) && (unseen->under_way || turn->now_us < unseen->until_us)) {
 		eviction_look_again(turn, turn->now_real_us + EVICTION_UNSEEN_US);
 		return true;
 	}
@@ -263,6 +263,21 @@ static bool wait_for_receipt(struct eviction_turn *turn)
 		cluster_release_hold(cluster, cluster_tenant_name(cluster, unseen->tenant), id);
 	unseen->id[0] = '\0';
 	return false;
+}
+
+/* Its write is not under way any more: it is waited for so long. */
+static void end_write(struct eviction_reconciler *reconciler, int64_t in_us)
+{
+	struct eviction_unseen *unseen = &reconciler->unseen;
+
+	if (unseen->under_way)
+		unseen->until_us = saturating_add(loop_now(reconciler->loop), in_us);
+	unseen->under_way = false;
+}
+
+void eviction_reconciler_lead(struct eviction_reconciler *reconciler)
+{
+	end_write(reconciler, EVICTION_UNSEEN_MOST_US);
 }
 
 static void decide_new(struct eviction_turn *turn)
@@ -322,6 +337,8 @@ int eviction_reconcile(void *context, uint32_t tenant, struct work_set *set, str
 		return 0;
 	if (decide(&turn, err) == 0)
 		return 0;
+	if (reconciler->unseen.tenant == tenant)
+		end_write(reconciler, 0); /* it is not sent */
 	return error_wrap(err, "evictions of tenant %.*s", STR_ARGS(turn.facts.name));
 }
 
@@ -331,22 +348,20 @@ static void receipts_written(struct eviction_reconciler *reconciler, uint32_t te
 {
 	struct eviction_unseen *unseen = &reconciler->unseen;
 	int64_t now_us = loop_now(reconciler->loop);
-	bool is_new = write->uid[0];
-	bool ours = is_new && unseen->tenant == tenant &&
-		    str_equal(str_from(unseen->id), str_from(write->uid));
+	bool ours = unseen->under_way && unseen->tenant == tenant;
 
-	if (is_new && err && !write_is_unanswered(err)) {
-		cluster_release_hold(reconciler->cluster, str_from(write->name),
-				     str_from(write->uid));
+	if (ours)
+		end_write(reconciler, err ? EVICTION_UNSEEN_MOST_US : EVICTION_UNSEEN_WRITTEN_US);
+	if (err && !write_is_unanswered(err)) {
+		if (write->uid[0])
+			cluster_release_hold(reconciler->cluster, str_from(write->name),
+					     str_from(write->uid));
 		if (ours)
 			unseen->id[0] = '\0';
 	}
 	if (err)
 		return;
-	if (ours) {
-		unseen->written = true;
-		unseen->until_us = saturating_add(now_us, EVICTION_UNSEEN_WRITTEN_US);
-	}
+	unseen->written |= ours;
 	write_expect(reconciler->caches, write, answer, &reconciler->arena, now_us);
 	eviction_tell_written(reconciler, tenant);
 }

@@ -59,8 +59,9 @@ struct eviction_search {
 struct eviction_unseen {
 	char id[LIMIT_RECEIPT_ID + 1]; /* empty: there is none */
 	uint32_t tenant;
-	int64_t until_us; /* monotonic: it is waited for no longer */
+	bool under_way;   /* its write is not answered yet, and waited for as long as that takes */
 	bool written;     /* so says the API server */
+	int64_t until_us; /* monotonic: it is waited for no longer */
 };
 
 void eviction_search_init(struct eviction_search *search);
@@ -85,6 +86,9 @@ struct eviction_reconciler {
 /* @metrics may be NULL. */
 void eviction_reconciler_init(struct eviction_reconciler *reconciler, struct metrics *metrics);
 void eviction_reconciler_clear(struct eviction_reconciler *reconciler);
+
+/* This replica leads again: what it had under way before is not answered any more. */
+void eviction_reconciler_lead(struct eviction_reconciler *reconciler);
 
 /* Two of the functions of work_options; @context is the reconciler, keys are tenant handles of the
  * cluster. Tenants are dirty after either. */

@@ -37,8 +37,9 @@ struct eviction_turn {
  * with its own. */
 #define EVICTION_AGAIN_MOST 8
 
-/* For how long a new receipt is waited for: its write may take a second, and be seen another second
- * later; one that was answered may wait for its watch to be back. How often it is looked for. */
+/* For how long a new receipt is waited for once its write is over: where nobody answered it may be
+ * seen all the same; one that was answered may wait for its watch to be back. How often it is
+ * looked for. */
 #define EVICTION_UNSEEN_MOST_US    (2 * USEC_PER_SEC)
 #define EVICTION_UNSEEN_WRITTEN_US (30 * USEC_PER_SEC)
 #define EVICTION_UNSEEN_US         (20 * USEC_PER_MSEC)

@@ -131,6 +131,32 @@ static void room_of_a_receipt_whose_write_was_lost_is_let_go(void **state)
 	assert_int_equal(cluster_holds(w->cluster), 0);
 }
 
+/* The API server may take its time, and the evictions follow its answer. */
+static void a_receipt_is_waited_for_while_its_write_is_under_way(void **state)
+{
+	static const bool leads_anew[] = {false, true};
+	struct error lost = {.kind = ERROR_TIMEOUT};
+	struct world *w = *state;
+	struct work_set set, next;
+
+	for (size_t i = 0; i < ARRAY_SIZE(leads_anew); i++) {
+		assert_in_range(decide(w, &set), 1, TURNS - 1);
+		for (int k = 0; k < 3; k++) {
+			turn(w, 10 * USEC_PER_SEC, &next);
+			assert_int_equal(next.n_writes, 0);
+			assert_int_equal(cluster_holds(w->cluster), 1);
+		}
+		if (leads_anew[i])
+			eviction_reconciler_lead(&w->reconciler);
+		else
+			eviction_written(&w->reconciler, w->tenant, &set.writes[0], NULL, &lost);
+		work_set_clear(&set);
+		turn(w, 3 * USEC_PER_SEC, &next);
+		work_set_clear(&next);
+		assert_int_equal(cluster_holds(w->cluster), 0);
+	}
+}
+
 /* Its victims may be gone by then. */
 static void room_of_a_receipt_that_was_written_is_kept_while_its_watch_is_cut(void **state)
 {
@@ -349,6 +375,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_search_goes_on_at_once_until_there_is_a_receipt),
 		TEST(room_of_a_receipt_whose_write_was_lost_is_let_go),
+		TEST(a_receipt_is_waited_for_while_its_write_is_under_way),
 		TEST(room_of_a_receipt_that_was_written_is_kept_while_its_watch_is_cut),
 		TEST(room_is_kept_where_an_outcome_could_not_be_written),
 		TEST(an_eviction_that_was_not_answered_is_no_refusal),
