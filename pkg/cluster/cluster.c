@@ -125,7 +125,6 @@ void cluster_free(struct cluster *cluster)
 	if (!cluster)
 		return;
 	free_packed(cluster);
-	mem_free(cluster->refusal_events);
 	layouts_clear(cluster);
 	gpu_nodes_clear(cluster);
 	series_clear(cluster);

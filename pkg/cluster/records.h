@@ -333,12 +333,6 @@ struct sent {
 
 enum { OWNED_RESOURCE_QUOTA, OWNED_LIMIT_RANGE, OWNED_COUNT };
 
-/* Refused pods of a stretch of time; see cluster/tenants/refusals.c. */
-struct refusal_slot {
-	int64_t number; /* of the stretch */
-	int64_t n;
-};
-
 struct namespace_record {
 	struct sums sums;
 	uint64_t resource_version;
@@ -349,12 +343,12 @@ struct namespace_record {
 	uint32_t known_version; /* of prices, then */
 	char *labels;           /* owned, packed */
 	size_t labels_len;
-	struct refusal_slot *refusals; /* owned; NULL: none yet */
-	struct sent sent;              /* its ResourceQuota */
-	struct sent published;         /* the status of the quota that governs: `effective` */
-	struct tenant_grant grant;     /* of its tenant; zeroed until decided */
-	uint32_t name, uid;            /* a reference each */
-	uint32_t tenant_label;         /* likewise */
+	struct refusals *refusals; /* owned; NULL: none yet */
+	struct sent sent;          /* its ResourceQuota */
+	struct sent published;     /* the status of the quota that governs: `effective` */
+	struct tenant_grant grant; /* of its tenant; zeroed until decided */
+	uint32_t name, uid;        /* a reference each */
+	uint32_t tenant_label;     /* likewise */
 	uint32_t tenant, member_next, member_prev;
 	uint32_t first_selection; /* younger tenants that select it too */
 	uint32_t granted_quota;   /* the governing quota that the grant is for */
@@ -493,8 +487,7 @@ struct cluster {
 	struct map jobs_by_owner;
 	struct table holds;
 	struct series_list series[DEVICE_SERIES_COUNT];
-	int64_t series_since_us;              /* monotonic: older figures do not count */
-	struct refusal_event *refusal_events; /* owned; NULL: none yet */
+	int64_t series_since_us; /* monotonic: older figures do not count */
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
 	struct map gpu_nodes_by_name, published_by_name;
 	struct map tenants_by_name, layouts_by_shape, gangs_by_key;

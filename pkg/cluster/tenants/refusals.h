@@ -8,10 +8,11 @@
 /*
  * Pods that were refused because of us, as workload controllers tell in Events. An Event counts up
  * while the same goes on, so what is counted is by how much more it says than before; of one that
- * was not seen before, one. As many Events as CLUSTER_REFUSAL_EVENTS are remembered, and of two
- * that meet in one place the older counts anew: too little is counted then, never too much.
+ * was not seen before, one. Of each namespace as many Events as CLUSTER_REFUSAL_EVENTS are
+ * remembered, and of two that meet in one place the older counts anew: too little is counted then,
+ * never too much. What is remembered of one namespace takes no place of another's.
  */
-#define CLUSTER_REFUSAL_EVENTS 4096
+#define CLUSTER_REFUSAL_EVENTS 128
 #define CLUSTER_REFUSALS_US    (60LL * 1000 * 1000) /* what is asked for */
 #define CLUSTER_REFUSAL_SLOTS  6                    /* that is cut into so many */
 

@@ -95,12 +95,34 @@ static void test_whose_namespace_is_not_known_does_not_count(void **state)
 	assert_int_equal(count(c, 0), 0);
 }
 
+/* However many Events another namespace has. */
+static void test_a_busy_namespace_does_not_displace_another_s(void **state)
+{
+	struct cluster *c = *state;
+	struct pod_facts other = pod_facts();
+
+	apply_pod(c, pod_facts());
+	other.namespace = STR("busy");
+	other.uid = STR("other");
+	apply_pod(c, other);
+	tell(c, "a", &(struct told){"e", 10, 5});
+	for (int i = 0; i < 20000; i++) {
+		char event[24];
+
+		snprintf(event, sizeof(event), "busy-%d", i);
+		tell(c, "busy", &(struct told){event, 1, 3});
+	}
+	tell(c, "a", &(struct told){"e", 50, 0});
+	assert_int_equal(count(c, 0), 41);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cluster_setup, cluster_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_an_event_counts_by_how_much_it_grew),
 		TEST(test_a_minute_later_they_are_over),
+		TEST(test_a_busy_namespace_does_not_displace_another_s),
 		TEST(test_whose_namespace_is_not_known_does_not_count),
 	};
 
