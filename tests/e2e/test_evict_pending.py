@@ -94,6 +94,27 @@ def test_what_dry_run_would_do_stands_in_a_receipt(scene_of):
     assert len(scene.receipts()) == 1 and scene.tenant.object()["status"]["evictionCount"] == 0
 
 
+def test_a_plan_is_carried_out_once_the_mode_is_enforce(scene_of, tell):
+    """A plan counts for no limit of those that evict: whoever looked at it first has not to wait for that."""
+    limits = {"cooldownSeconds": 3600, "evictionsPerMinute": 1}
+    scene = scene_of("switched", mode="DryRun", **limits)
+    pod = scene.put(scene.web, "web-0", 2)
+    planned = scene.wait_receipt("Planned")
+    assert wait_for(lambda: events_on(scene, pod, "Planned") or NotYet("no Event"), "an Event on the pod")
+    everybody = {"large", "small-1", "small-2"}
+    assert scene.training_names() == everybody and scene.tenant.object()["status"]["evictionCount"] == 0
+
+    scene.tenant.patch(protection={"mode": "Enforce"})
+    helped = scene.wait_receipt("Helped")
+    assert [r["outcome"] for r in scene.receipts()] == ["Planned", "Helped"]
+    assert [v["uid"] for v in helped["victims"]] == [v["uid"] for v in planned["victims"]] and len(helped["victims"]) == 1
+    assert helped["beneficiary"]["uid"] == planned["beneficiary"]["uid"] == pod["metadata"]["uid"]
+    assert scene.running(scene.web, "web-0")["spec"]["nodeName"] == scene.node
+    assert scene.training_names() == everybody - {helped["victims"][0]["name"]}
+    assert scene.tenant.object()["status"]["evictionCount"] == 1
+    tell(f"switched: {planned['proof']} {helped['message']}")
+
+
 def test_several_go_together_where_one_is_not_enough(scene_of):
     scene = scene_of("several")
     scene.put(scene.web, "web-0", 8)
