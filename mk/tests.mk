@@ -124,19 +124,26 @@ fuzz-paths   = $(patsubst %.c,$(FUZZ)/%,$(FUZZ_SOURCES))
 SUITE_ENV    = PATH="$$PATH:/usr/sbin" GPUQOS_BIN=$(CURDIR)/build/bin GPUQOS_ASAN_BIN=$(CURDIR)/$(ASAN)/bin \
 	GPUQOS_TOOLS=$(CURDIR)/$(ASAN)/tests GPUQOS_NVML=$(CURDIR)/build/nvml
 # The whole product is tested in several runs of pytest, each with clusters of its own, so that they can go
-# on at a time: what needs no controller beside it or starts its own, who is evicted, what is measured, what
-# looks at nodes, and all else. Those that take longest come first.
+# on at a time. In a run are files that want the same cluster or such as suit them: what needs no controller
+# beside it or starts its own, who is evicted, signals that are wrong, who is turned down and what is
+# measured, what looks at nodes, tenants, and all else. Those that take longest come first.
 E2E_FILES = $(sort $(wildcard tests/e2e/test_*.py))
-e2e-files   = $(foreach n,$1,$(filter tests/e2e/test_$n.py,$(E2E_FILES)))
-E2E_APART   = $(call e2e-files,placement% kubelet% extender% tenant_rights admission_claims admission_devices \
+e2e-files    = $(foreach n,$1,$(filter tests/e2e/test_$n.py,$(E2E_FILES)))
+E2E_APART    = $(call e2e-files,placement% kubelet% extender% tenant_rights admission_claims admission_devices \
 	admission_scheduling admission_sources admission_tenants)
-E2E_EVICT   = $(call e2e-files,evict% budgets migrate monitoring objectives% device_series)
-E2E_SIGNALS = $(call e2e-files,feedback% signal% measure% credentials)
-E2E_NODES   = $(call e2e-files,agent% topology% scheduler% sources%)
-E2E_OTHERS  = $(filter-out $(E2E_APART) $(E2E_EVICT) $(E2E_SIGNALS) $(E2E_NODES),$(E2E_FILES))
-e2e-run     = $(if $2,$1:$(subst $(SPACE),$(COMMA),$(strip $2)))
-E2E_RUNS    = $(call e2e-run,e2e-signals,$(E2E_SIGNALS)) $(call e2e-run,e2e-evict,$(E2E_EVICT)) \
-	$(call e2e-run,e2e-apart,$(E2E_APART)) $(call e2e-run,e2e,$(E2E_OTHERS)) $(call e2e-run,e2e-nodes,$(E2E_NODES))
+E2E_ROUNDS   = $(call e2e-files,eviction_rounds)
+E2E_EVICT    = $(call e2e-files,evict_% migrate device_series)
+E2E_SIGNALS  = $(call e2e-files,signal% measure% feedback_offender)
+E2E_FEEDBACK = $(call e2e-files,feedback feedback_ladder credentials objectives% monitoring budgets)
+E2E_NODES    = $(call e2e-files,agent% topology% scheduler% sources%)
+E2E_TENANTS  = $(call e2e-files,tenants tenant_burst install unreadable)
+E2E_OTHERS   = $(filter-out $(E2E_APART) $(E2E_ROUNDS) $(E2E_EVICT) $(E2E_SIGNALS) $(E2E_FEEDBACK) $(E2E_NODES) \
+	$(E2E_TENANTS),$(E2E_FILES))
+e2e-run      = $(if $2,$1:$(subst $(SPACE),$(COMMA),$(strip $2)))
+E2E_RUNS     = $(call e2e-run,e2e-nodes,$(E2E_NODES)) $(call e2e-run,e2e-apart,$(E2E_APART)) \
+	$(call e2e-run,e2e-feedback,$(E2E_FEEDBACK)) $(call e2e-run,e2e-signals,$(E2E_SIGNALS)) \
+	$(call e2e-run,e2e-evict,$(E2E_EVICT)) $(call e2e-run,e2e-tenants,$(E2E_TENANTS)) \
+	$(call e2e-run,e2e,$(E2E_OTHERS)) $(call e2e-run,e2e-rounds,$(E2E_ROUNDS))
 have-suite   = $(if $(wildcard tests/$1/test_*.py tests/$1/*_test.py),tests/$1)
 
 build-release  = +@$(sub-make) V=release all
@@ -181,8 +188,8 @@ test: ## everything: installs what it needs, builds, runs all suites
 	$(build-fuzz)
 	$(build-cluster)
 	@$(SUITE_ENV) tests/run --fuzz-seconds $(if $(GPUQOS_SOAK),60,2) $(call unit-paths,$(ASAN)) $(fuzz-paths) \
-		$(wordlist 1,4,$(E2E_RUNS)) $(call have-suite,integration) $(call have-suite,setup) \
-		$(wordlist 5,9,$(E2E_RUNS)) $(call have-suite,callgrind) $(call have-suite,lib) \
+		$(call have-suite,integration) $(wordlist 1,5,$(E2E_RUNS)) $(call have-suite,setup) \
+		$(wordlist 6,9,$(E2E_RUNS)) $(call have-suite,callgrind) $(call have-suite,lib) \
 		$(call have-suite,monitoring)
 
 soak: ## the same suites with full counts, and the oldest Kubernetes; takes hours

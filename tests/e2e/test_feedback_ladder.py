@@ -12,7 +12,7 @@ from tenants import PATH, Tenant, hard_of, pod_names, throttle, wait_throttle, w
 
 # A quarter of a card, where a tenth is granted.
 MUCH = 20 * GIB
-PACE = {"graceSeconds": 5, "alertSeconds": 2, "stepSeconds": 3, "floorSeconds": 60, "restSeconds": 30}
+PACE = {"graceSeconds": 5, "alertSeconds": 2, "stepSeconds": 3, "floorSeconds": 60, "restSeconds": 30, "recoverSeconds": 10}
 FEEDBACK = {"mode": "Throttle", "decrease": 50, "recoverPerMinute": 100, "floorPercent": 40}
 
 
@@ -99,28 +99,3 @@ def test_it_is_turned_down_step_by_step_and_let_go(world, paced, node, tenant, t
     assert seen == [("None", 100), ("Alert", 100), ("NoNewGrants", 50), ("NoNewGrants", 40), ("Release", 40), ("None", 100)]
     assert not tenant.object()["status"].get("evictions")
     tell(f"ladder: {' '.join(f'{step} {left} %,' for step, left in seen)}")
-
-
-def test_pods_that_are_refused_over_and_over_are_a_signal(world, node, tenant):
-    """By the Events of the controller of ReplicaSets, whose back-off leaves some fourteen in the first minute of each."""
-    space, = tenant.namespaces
-    tenant.patch(feedback={"mode": "Alert"})
-    start(space, "greedy")
-    node.use(space, "greedy")
-
-    def known():
-        got = condition(tenant.object(), "Abnormal")
-        return (got["reason"] == "NormalUse" and "RefusedPods" not in got["message"]) or NotYet(got)
-    wait_for(known, "a minute of Events was seen", timeout=120)
-    node.use(space, "greedy", memory=MUCH)
-    for i in range(8):
-        labels = {"app": f"storm-{i}"}
-        template = {"metadata": {"labels": labels}, "spec": hungry_pod("storm", containers=1)["spec"]}
-        world.cluster.api("POST", f"/apis/apps/v1/namespaces/{space.name}/replicasets", {
-            "metadata": {"name": f"storm-{i}"}, "spec": {"replicas": 40, "selector": {"matchLabels": labels}, "template": template}}).ok()
-
-    def told():
-        got = throttle(tenant)
-        return set(got.get("signals", [])) == {"MemoryOvershoot", "RefusedPods"} and got or NotYet((got, condition(tenant.object(), "Abnormal")))
-    assert wait_for(told, "refused pods are told of", timeout=120)["step"] == "Alert"
-    assert percent(world.controller, tenant) == 100

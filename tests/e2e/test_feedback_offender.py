@@ -1,5 +1,6 @@
 """Pods that go for their own doing: who takes more than its share where others suffer from it, and whose GPUs do nothing. Each with what
-must not be enough. The test is the node's agent and kubelet; the controller's pace is quicker than it would be otherwise.
+must not be enough, and a signal that takes as long. The test is the node's agent and kubelet; the controller's pace is quicker than it
+would be otherwise.
 """
 
 import pytest
@@ -8,7 +9,7 @@ from cluster import NotYet, wait_for
 from conftest import offer_exactly
 from controller import in_its_place
 from gpus import GIB, Namespace, condition
-from hungry import Hungry, start
+from hungry import Hungry, hungry_pod, start
 from tenants import Tenant, throttle
 
 pytestmark = pytest.mark.together
@@ -69,7 +70,7 @@ class Street:
 
 @pytest.fixture(scope="module")
 def street(world, quick):
-    free = list(offer_exactly(world.cluster, ("timesliced=6",)))
+    free = list(offer_exactly(world.cluster, ("timesliced=7",)))
     made = []
 
     def make(**spec):
@@ -178,3 +179,30 @@ def test_what_is_not_measured_is_not_idle(street):
     street.node.use(street.greedy, "two", card=1, percent=0)
     receipt = street.wait_receipt("Helped")
     assert [v["name"] for v in receipt["victims"]] == ["two"] and street.names() == {"one"}
+
+
+# --- who is refused
+
+def test_pods_that_are_refused_over_and_over_are_a_signal(world, street):
+    """By the Events of the controller of ReplicaSets, whose back-off leaves some fourteen in the first minute of each."""
+    street = street(feedback={"mode": "Alert"})
+    space = street.greedy
+    for name, card in ("one", 0), ("two", 1):
+        street.node.use(space, name, card=card)
+
+    def known():
+        got = condition(street.tenant.object(), "Abnormal")
+        return (got["reason"] == "NormalUse" and "RefusedPods" not in got["message"]) or NotYet(got)
+    wait_for(known, "a minute of Events was seen", timeout=120)
+    street.node.use(space, "one", memory=MUCH)
+    for i in range(8):
+        labels = {"app": f"storm-{i}"}
+        template = {"metadata": {"labels": labels}, "spec": hungry_pod("storm", containers=1)["spec"] | {"nodeName": street.node.node}}
+        world.cluster.api("POST", f"/apis/apps/v1/namespaces/{space.name}/replicasets", {
+            "metadata": {"name": f"storm-{i}"}, "spec": {"replicas": 40, "selector": {"matchLabels": labels}, "template": template}}).ok()
+
+    def told():
+        got = throttle(street.tenant)
+        return set(got.get("signals", [])) == {"MemoryOvershoot", "RefusedPods"} and got or NotYet((got, condition(street.tenant.object(), "Abnormal")))
+    assert wait_for(told, "refused pods are told of", timeout=120)["step"] == "Alert"
+    assert world.controller.metric("gpuqos_tenant_throttle_percent", tenant=street.tenant.name) == 100

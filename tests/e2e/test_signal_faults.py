@@ -177,14 +177,25 @@ def down(town):
     return told
 
 
-@pytest.mark.parametrize("name, words", [("slow", "does not answer in time (Timeout)"), ("down", "does not answer (SourceDown)")])
-def test_a_prometheus_that_is(down, name, words, tell):
+@pytest.mark.parametrize("name, reason, words", [("slow", "Timeout", "does not answer in time"), ("down", "SourceDown", "does not answer")])
+def test_a_prometheus_that_is(down, name, reason, words, tell):
     tell(f"{name}: {down[name]}")
-    assert f"nothing is done for them: of latency, Prometheus {words}." in down[name]
+    assert f"nothing is done for them: latency ({reason}). {reason}: Prometheus {words}." in down[name]
+
+
+def begin_late(town, name):
+    """It was known to be violated when the fault began, and then it is told who is busy. What was told"""
+    scene = town.scenes[name]
+    scene.wait_objective("Violated")
+    scene.fault.begin(scene)
+    told = scene.wait_unknown()
+    scene.figures()
+    rounds(town, scene, town.between.asked(scene.web.name))
+    return told
 
 
 @pytest.fixture(scope="module")
-def faulty(town, down):
+def played(town, down):
     """All faults have lasted for longer than a violation takes. {name: what was told}"""
     scenes = {name: town.scenes[name] for name in FAULTS}
     for scene in scenes.values():
@@ -193,52 +204,38 @@ def faulty(town, down):
         serve(scene, SLOW)
         scene.figures([scene.user(smPercent=3, shared=True)])
         scene.watch(scene.fault.asks(scene))
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    with concurrent.futures.ThreadPoolExecutor(8) as pool, concurrent.futures.ThreadPoolExecutor(len(LATE)) as beside:
+        late = beside.map(failed_or(begin_late), [town] * len(LATE), LATE)
         list(pool.map(lambda scene: scene.watch(scene.fault.asks(scene)), scenes.values()))
         told = dict(zip(scenes, pool.map(failed_or(Scene.wait_unknown), scenes.values())))
         list(pool.map(lambda scene: rounds(town, scene), scenes.values()))
-    return told
+        return told | dict(zip(LATE, late))
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_nobody_goes_for(town, faulty, name, tell):
+def test_nobody_goes_for(town, played, name, tell):
     scene = town.scenes[name]
-    tell(f"{name}: {faulty[name]}")
-    assert scene.fault.words in faulty[name] and "nothing is done for them" in faulty[name]
+    tell(f"{name}: {played[name]}")
+    assert scene.fault.words in played[name] and "nothing is done for them" in played[name]
     assert scene.objective()["state"] == "Unknown"
     scene.assert_nobody_went()
 
 
-def test_who_slows_goes_where_there_is_no_fault(town, faulty, tell):
+def test_who_slows_goes_where_there_is_no_fault(town, played, tell):
     receipt = town.scenes["none"].wait_evicted()
     tell(f"none: {receipt['proof']}")
 
 
-@pytest.fixture(scope="module")
-def late(town, faulty):
-    """It was known to be violated when the fault began, and then it is told who is busy. {name: what was told}"""
-    def story(name):
-        scene = town.scenes[name]
-        scene.wait_objective("Violated")
-        scene.fault.begin(scene)
-        told = scene.wait_unknown()
-        scene.figures()
-        rounds(town, scene, town.between.asked(scene.web.name))
-        return told
-    with concurrent.futures.ThreadPoolExecutor(len(LATE)) as pool:
-        return dict(zip(LATE, pool.map(failed_or(story), LATE)))
-
-
 @pytest.mark.parametrize("name", LATE)
-def test_nobody_goes_any_more_for(town, late, name, tell):
+def test_nobody_goes_any_more_for(town, played, name, tell):
     scene = town.scenes[name]
-    tell(f"{name}: {late[name]}")
-    assert scene.fault.words in late[name] and scene.objective()["state"] == "Unknown"
+    tell(f"{name}: {played[name]}")
+    assert scene.fault.words in played[name] and scene.objective()["state"] == "Unknown"
     scene.assert_nobody_went()
 
 
 @pytest.fixture(scope="module")
-def mended(town, faulty):
+def mended(town, played):
     for name in FAULTS:
         town.scenes[name].fault.end(town.scenes[name])
 
