@@ -225,7 +225,6 @@ static void on_leading(void *context)
 	controller->recount_cursor = 0;
 	controller->round = (struct recount){0};
 	loop_timer_set(&controller->recount_timer, loop_now(controller->loop));
-	caches_refresh(controller->caches, CLUSTER_TENANTS); /* receipts of who led before */
 	eviction_reconciler_lead(&controller->eviction);
 	if (controller->label)
 		leader_label_lead(controller->label);

@@ -277,6 +277,7 @@ static void end_write(struct eviction_reconciler *reconciler, int64_t in_us)
 
 void eviction_reconciler_lead(struct eviction_reconciler *reconciler)
 {
+	caches_refresh(reconciler->caches, CLUSTER_TENANTS);
 	end_write(reconciler, EVICTION_UNSEEN_MOST_US);
 }
 

@@ -87,7 +87,8 @@ struct eviction_reconciler {
 void eviction_reconciler_init(struct eviction_reconciler *reconciler, struct metrics *metrics);
 void eviction_reconciler_clear(struct eviction_reconciler *reconciler);
 
-/* This replica leads again: what it had under way before is not answered any more. */
+/* This replica leads from now on: tenants are read anew, with the receipts of who led before
+ * (caches_fresh()), and what it had under way itself before is not answered any more. */
 void eviction_reconciler_lead(struct eviction_reconciler *reconciler);
 
 /* Two of the functions of work_options; @context is the reconciler, keys are tenant handles of the

@@ -127,6 +127,8 @@ void eviction_tell_seen(struct eviction_turn *turn)
 
 void eviction_tell_none(struct eviction_reconciler *reconciler, uint32_t tenant)
 {
+	if (list_empty(&reconciler->tellings))
+		return;
 	list_for_each_safe(it, &reconciler->tellings) {
 		struct eviction_telling *telling = container_of(it, struct eviction_telling, link);
 
