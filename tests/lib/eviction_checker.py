@@ -18,6 +18,7 @@ from cluster import quantity
 USER = "system:serviceaccount:gpuqos-system:gpuqos-controller"
 LAG = 2.0
 TOLD = 1.0  # by so much an event may be stamped later than its answer came, on a machine that is busy
+LATE = 5.0  # by so much the request may come after the decision, where the API server has much to do
 BESIDE = 1.0  # a notice is sent with the eviction, and either may be taken up first
 CLOCKS = 0.2  # what times of two processes on one machine may differ by, beside rounding
 TIERS = {"BestEffort": 0, "Training": 1, "Inference": 2}
@@ -132,7 +133,18 @@ class Check:
     def __init__(self, history, latency=None, lost=()):
         self.history, self.latency, self.losses = history, latency, lost
         self.evictions = history.evictions(USER)
+        for receipt in history.receipts:
+            self.date(receipt)
         self.receipts = [r for r in history.receipts if r.outcomes[0][1] == "Issued"]
+
+    def date(self, receipt):
+        """A receipt was decided when it says, where the request that is known was late, or only the first of those that were heard."""
+        told = seconds(receipt.first.get("time")) or receipt.begun
+        if told >= receipt.begun or (told < receipt.begun - LATE and not self.is_lost(told)):
+            return
+        if self.is_lost(told):
+            receipt.written = min(receipt.written, told + TOLD)
+        receipt.begun = told
 
     def faults(self):
         found = [f"deletes pods itself: {where}" for user, where, _ in self.history.deleted if user == USER and where["resource"] == "pods"]
@@ -393,7 +405,8 @@ class Check:
     def moments(self, receipt):
         """When what the program saw may have been true."""
         node, begun = receipt.first.get("node"), receipt.begun
-        times = {t for p in self.history.on.get(node, []) for t in p.changes() if begun - LAG <= t <= begun + LAG}
+        end = max(begun, receipt.written) + LAG
+        times = {t for p in self.history.on.get(node, []) for t in p.changes() if begun - LAG <= t <= end}
         return sorted({begun - LAG, begun, *times})
 
     def promised(self, receipt, tenant, when):
