@@ -112,13 +112,16 @@ is_alive() {
 	[[ $state != Z ]]
 }
 
-# wait_until SECONDS COMMAND...: polls; fails when the time is up.
+# wait_until SECONDS COMMAND...: polls; fails when the time is up. Less often the longer it takes: a command
+# may cost more than what it waits for, as kubectl does.
 wait_until() {
-	local deadline=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+	local deadline=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000)) pause=50 seconds
 	shift
 	until "$@"; do
 		((${EPOCHREALTIME/[.,]/} < deadline)) || return 1
-		sleep 0.05
+		printf -v seconds '0.%03d' "$pause"
+		sleep "$seconds"
+		((pause = pause < 300 ? pause * 3 / 2 : pause))
 	done
 }
 

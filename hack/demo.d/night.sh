@@ -13,7 +13,7 @@ speed=8   # of the trace
 # The ladder of throttling.
 pace='{graceSeconds: 6, alertSeconds: 4, stepSeconds: 12, recoverSeconds: 5}'
 share=8155Mi
-first_token="histogram_quantile(0.95, sum by (namespace, pod, le) (rate(vllm:time_to_first_token_seconds_bucket{namespace=\"$web\"}[10s])))"
+first_token="histogram_quantile(0.95, sum by (namespace, pod, le) (rate(vllm:time_to_first_token_seconds_bucket{namespace=\"$web\"}[8s])))"
 night_svg=${DEMO_SVG:-build/demo-night.svg}
 
 # --- Prometheus, and what it scrapes
@@ -88,7 +88,7 @@ tenant_head() { # NAMESPACE TIER [LINE]...
 
 night_tenants() {
 	tenant_head "$web" Inference "objectives:" "  - name: first-token" "    query: '$first_token'" "    threshold: '0.4'" "    for: 5s" \
-		'protection: {mode: Enforce, minVictimRunSeconds: 0, observationSeconds: 20}'
+		'protection: {mode: Enforce, minVictimRunSeconds: 0, observationSeconds: 16}'
 	echo ---
 	tenant_head "$train" Training 'preemptible: {minRunSeconds: 0}'
 	echo ---
@@ -268,7 +268,7 @@ draw_night() {
 	[[ ${LC_ALL:-${LC_CTYPE:-${LANG:-}}} == *[Uu][Tt][Ff]* ]] || options+=(--ascii)
 	[[ -z $red ]] || options+=(--color)
 	hack/demo.d/graph.py "${options[@]}" "$prometheus_url" "$night_begun" "$((now + 1))" "$night_svg"
-	echo "Latency is that of the last 10 s (its query says so), so it falls some seconds after the eviction."
+	echo "Latency is that of the last 8 s (its query says so), so it falls some seconds after the eviction."
 	echo "The same as a picture: $night_svg"
 }
 

@@ -8,6 +8,7 @@ own_cluster=yes  # or no: the one that KUBECONFIG names
 touched_cluster= # once something was applied to a cluster that is not ours
 certs=           # folder of the extender's certificates, once it is to be served
 config=          # the controller's configuration, once there is one
+lease=8          # seconds; longer than what a request takes on a busy machine
 played=          # yes once all steps have shown what they should
 
 kubectl() {
@@ -123,7 +124,8 @@ launch() {
 
 # launch_replica N PORT
 launch_replica() {
-	local flags=(--kubeconfig "$stage/gpuqos-controller.kubeconfig" --leader-elect "--metrics-bind-address=127.0.0.1:$2"
+	local flags=(--kubeconfig "$stage/gpuqos-controller.kubeconfig" --leader-elect "--leader-elect-lease-duration=${lease}s"
+		--leader-elect-renew-deadline=6s --leader-elect-retry-period=1s "--metrics-bind-address=127.0.0.1:$2"
 		"--health-probe-bind-address=127.0.0.1:$(($2 + 1))")
 	if [[ -n $certs ]]; then
 		flags+=("--extender-address=127.0.0.1:$(extender_port "$2")" "--extender-tls-cert-file=$certs/server.crt"

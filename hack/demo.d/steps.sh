@@ -2,7 +2,7 @@
 # The play. Each step explains itself, runs its commands, waits for what they should bring about, and fails where
 # that does not come.
 : "${stage?}" "${own_cluster:?}" "${system:?}" "${chat:?}" "${research:?}" "${chat_fits:?}" "${chat_row:?}"
-: "${chat_per_pod:?}" "${research_rows[0]:?}" "${touched_cluster?}" "${bold?}" "${plain?}"
+: "${chat_per_pod:?}" "${research_rows[0]:?}" "${touched_cluster?}" "${lease:?}" "${bold?}" "${plain?}"
 
 quotas() {
 	show kubectl get gmq -A
@@ -185,8 +185,8 @@ kill_leader() { # N
 step_failover() {
 	local leader=1 other=2 begun dead tenths
 	next_step "The leader is killed" \
-		"SIGKILL: it cannot give its Lease back, so the other replica takes over once the Lease has run out, 15 s" \
-		"after its last renewal. Until then nobody leads, and the quota holds all the same."
+		"SIGKILL: it cannot give its Lease back, so the other replica takes over once the Lease has run out, $lease s" \
+		"after its last renewal (15 s where nothing else is set). Until then nobody leads, and the quota holds all the same."
 	[[ $(holder) == "$(identity_of 1)" ]] || { leader=2 other=1; }
 	dead=$(identity_of "$leader") begun=${EPOCHREALTIME/[.,]/}
 	kill_leader "$leader"

@@ -96,8 +96,14 @@ step_cuts() {
 		namespace=gpuqos-demo-${policy,,}
 		kubectl create namespace "$namespace" >/dev/null
 		quota_manifest "$namespace" "$(cards 2)" "onShrink: $policy" 'shrinkDeadlineSeconds: 5' | kubectl apply -f - >/dev/null
+	done
+	for policy in Freeze Drain Evict; do
+		namespace=gpuqos-demo-${policy,,}
 		await 30 "$namespace is enforced" quota_is_ready "$namespace"
 		wait_until 30 make_pods "$namespace" pod 2 || failed "2 pods are not admitted"
+	done
+	for policy in Freeze Drain Evict; do
+		namespace=gpuqos-demo-${policy,,}
 		await 30 "it holds 2 cards" field_is "$namespace" used "$(cards 2)"
 		kubectl patch gmq team -n "$namespace" --type merge -p "{\"spec\":{\"gpuMemory\":\"$(cards 1)\"}}" >/dev/null
 	done
