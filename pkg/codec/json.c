@@ -265,9 +265,11 @@ static int read_field(struct reader *r, struct decode_step *step, void *member)
 	return json_pull_skip(&r->pull, member, r->decode.err);
 }
 
+/* What is inline has no key of its own. */
 static bool is_called(const struct field *field, struct str key)
 {
-	return strncmp(field->name, key.data, key.len) == 0 && field->name[key.len] == '\0';
+	return strncmp(field->name, key.data, key.len) == 0 && field->name[key.len] == '\0' &&
+	       field->kind != FIELD_INLINE;
 }
 
 static const struct field *find_field(const struct schema *schema, struct str key, size_t *hint)

@@ -7,8 +7,7 @@ import pytest
 from alertmanager import Alertmanager
 from cluster import wait_for
 from gpus import H100, condition, pod
-from tenants import Tenant, hard_of, pod_names, wait_throttle, wait_throttled
-from test_tenants import cards, fill, wait_hard
+from tenants import Tenant, cards, fill, hard_of, pod_names, wait_hard, wait_throttle, wait_throttled
 
 RBAC = "rbac.authorization.k8s.io"
 

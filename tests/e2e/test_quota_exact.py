@@ -14,7 +14,7 @@ import threading
 import pytest
 
 from cluster import NotYet, quantity, wait_for
-from gpus import GIB, GPU, H100, MIB, SOAK, T4, UNIT, container, pod
+from gpus import GIB, GPU, H100, MIB, SOAK, T4, UNIT, burst, container, pod
 from recount import Prices, count
 
 LIMIT = 320 * GIB
@@ -34,19 +34,6 @@ if SOAK:
 KILLED = KINDS if SOAK else ("MIG 1g.10gb", "T4")
 CASES = [pytest.param(kind, False, id=kind) for kind in KINDS]
 CASES += [pytest.param(kind, True, id=f"{kind}, and the controller killed meanwhile") for kind in KILLED]
-
-
-def burst(namespace, items):
-    """Creates all at once; what was not decided (409: the API server gave up on a
-    conflict with the quota controller) is tried again. Returns the refusals."""
-    refusals = []
-    while items:
-        answers = namespace.cluster.create_many(namespace.pods, items)
-        again = [item for item, answer in zip(items, answers) if answer.status == 409]
-        refusals += [answer for answer in answers if answer.status == 403]
-        assert {answer.status for answer in answers} <= {201, 403, 409}, answers
-        items = again
-    return refusals
 
 
 def says_both_numbers(message, resource):

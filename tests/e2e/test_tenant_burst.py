@@ -12,9 +12,8 @@ import threading
 import pytest
 
 from cluster import NotYet, quantity, wait_for
-from gpus import GIB, GPU, H100, MIB, SOAK, UNIT, pod
+from gpus import GIB, GPU, H100, MIB, SOAK, UNIT, burst, pod
 from tenants import CeilingWatch, Tenant
-from test_quota_exact import burst
 
 CARD = UNIT["h100"]
 NAMESPACES, PODS, CARDS = 20, 200, 30

@@ -8,15 +8,8 @@ import signal
 import pytest
 
 from cluster import NotYet, quantity, wait_for
-from gpus import H100, MIB, UNIT, condition, pod
-from tenants import CeilingWatch, Tenant, hard_of, pod_names
-
-CARD = UNIT["h100"]
-
-
-def cards(number):
-    """Memory of so many devices, as a quantity."""
-    return f"{number * CARD // MIB}Mi"
+from gpus import H100, condition, pod
+from tenants import CARD, CeilingWatch, Tenant, cards, fill, hard, pod_names, wait_hard
 
 
 @pytest.fixture(autouse=True)
@@ -65,19 +58,6 @@ def restart(world):
     world.controller.start()
 
 
-def hard(namespace, part="status"):
-    """Devices that ResourceQuota gpuqos allows; None where there is none."""
-    found = namespace.resource_quota()
-    return None if found is None else hard_of(found, part)
-
-
-def wait_hard(namespace, number, part="status"):
-    def reached():
-        got = hard(namespace, part)
-        return got == number or NotYet((got, namespace.resource_quota()))
-    wait_for(reached, f"{namespace.name} may hold {number} devices")
-
-
 def wait_status(namespace, name="team", **fields):
     """Until the quota's status has these amounts, given in devices."""
     def reached():
@@ -85,19 +65,6 @@ def wait_status(namespace, name="team", **fields):
         got = {field: quantity(status.get(field, "-1")) // CARD for field in fields}
         return got == fields or NotYet(status)
     wait_for(reached, f"{namespace.name}: {fields} devices")
-
-
-def fill(namespace, *names, **options):
-    """One pod of one device for each name, one after another, until all run. Of pods of one
-    second the first by name counts as the youngest, so give names backwards where that matters."""
-    for name in names:
-        item = pod(name, product=H100, **options)
-        wait_for(lambda i=item: namespace.create(i).ok(), f"{name} is admitted")
-
-    def running():
-        phases = {p["metadata"]["name"]: p["status"]["phase"] for p in namespace.list_pods()}
-        return all(phases.get(name) == "Running" for name in names) or NotYet(phases)
-    wait_for(running, f"{names} run")
 
 
 def wait_pods(namespace, *names):

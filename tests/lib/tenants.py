@@ -6,8 +6,9 @@ import threading
 import uuid
 
 from cluster import NotYet, wait_for
-from gpus import GPU, condition
+from gpus import GPU, H100, MIB, UNIT, condition, pod
 
+CARD = UNIT["h100"]
 PATH = "/apis/gpuqos.io/v1alpha1/tenantqos"
 BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 
@@ -78,8 +79,26 @@ class Tenant:
                 if (item["spec"].get("paramRef") or {}).get("name") == self.name}
 
 
+def cards(number):
+    """Memory of so many devices, as a quantity."""
+    return f"{number * CARD // MIB}Mi"
+
+
 def hard_of(quota, part, resource=GPU):
     return int((quota.get(part) or {}).get("hard", {}).get(f"requests.{resource}", 0))
+
+
+def hard(namespace, part="status"):
+    """Devices that ResourceQuota gpuqos allows; None where there is none."""
+    found = namespace.resource_quota()
+    return None if found is None else hard_of(found, part)
+
+
+def wait_hard(namespace, number, part="status"):
+    def reached():
+        got = hard(namespace, part)
+        return got == number or NotYet((got, namespace.resource_quota()))
+    wait_for(reached, f"{namespace.name} may hold {number} devices")
 
 
 class CeilingWatch:
@@ -140,6 +159,19 @@ class CeilingWatch:
 def pod_names(namespace):
     """Of those that are not on their way out."""
     return {p["metadata"]["name"] for p in namespace.list_pods() if "deletionTimestamp" not in p["metadata"]}
+
+
+def fill(namespace, *names, **options):
+    """One pod of one device for each name, one after another, until all run. Of pods of one
+    second the first by name counts as the youngest, so give names backwards where that matters."""
+    for name in names:
+        item = pod(name, product=H100, **options)
+        wait_for(lambda i=item: namespace.create(i).ok(), f"{name} is admitted")
+
+    def running():
+        phases = {p["metadata"]["name"]: p["status"]["phase"] for p in namespace.list_pods()}
+        return all(phases.get(name) == "Running" for name in names) or NotYet(phases)
+    wait_for(running, f"{names} run")
 
 
 def wait_throttled(space, status, reason):

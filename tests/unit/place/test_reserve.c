@@ -14,6 +14,7 @@
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
 #include "lib/cards.h"
+#include "lib/team.h"
 #include "place/place.h"
 
 #define NOW   (1000 * USEC_PER_SEC)
@@ -38,34 +39,7 @@ static void add_node(struct scene *s, const char *name)
 static void add_tenant(struct scene *s, const char *name, enum tenant_tier tier,
 		       const struct receipt *receipts, size_t n)
 {
-	struct str value = str_from(name);
-	struct label_requirement requirement = {STR("team"), LABEL_IN, &value, 1};
-	struct label label = {STR("team"), value};
-	struct namespace_facts namespace = {
-		.name = value, .uid = value, .labels = &label, .n_labels = 1};
-	struct quota_facts quota = {
-		.namespace = value,
-		.name = STR("q"),
-		.uid = STR("q"),
-		.spec = {.gpu_memory = 10000 * GIB,
-			 .gpus = AMOUNT_NONE,
-			 .pod_gpu_memory = AMOUNT_NONE,
-			 .pod_gpus = AMOUNT_NONE},
-		.has_status = true,
-		.status = {.granted = 10000 * GIB, .effective = 10000 * GIB, .tenant = value}};
-	struct tenant_facts facts = {.name = value,
-				     .uid = value,
-				     .spec = {.namespaces = {&requirement, 1},
-					      .tier = tier,
-					      .ceiling = AMOUNT_NONE,
-					      .ceiling_gpus = AMOUNT_NONE,
-					      .topology = TOPOLOGY_SPEC_DEFAULT},
-				     .has_status = true,
-				     .status = {.receipts = receipts, .n_receipts = n}};
-
-	assert_int_equal(cluster_apply_namespace(s->cluster, &namespace, NULL), 0);
-	assert_int_equal(cluster_apply_quota(s->cluster, &quota, NULL), 0);
-	assert_int_equal(cluster_apply_tenant(s->cluster, &facts, NULL), 0);
+	team_add_of(s->cluster, &(struct team){name, tier, AMOUNT_NONE, receipts, n});
 }
 
 static int setup(void **state)
