@@ -25,6 +25,7 @@ USER = f"system:serviceaccount:{SYSTEM}:{ACCOUNT}"
 ANNOTATION = "gpuqos.io/topology"
 EXPORTS = ROOT / "tests" / "data" / "topology"
 PODS = f"/api/v1/namespaces/{SYSTEM}/pods"
+DAEMON_SET = f"/apis/apps/v1/namespaces/{SYSTEM}/daemonsets/gpuqos-agent"
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases"
 
 # What kubelet v1.37 says of itself, as far as it is like this everywhere.
@@ -54,10 +55,13 @@ def install_agent(cluster):
 
 
 def agent_pod(cluster, node):
-    """The DaemonSet's pod on a node, once it is there."""
+    """The DaemonSet's pod on a node, once it is there: not one that a former DaemonSet or Node has left."""
+    owners = {cluster.get(DAEMON_SET)["metadata"]["uid"]}
+
     def placed():
         items = cluster.get(f"{PODS}?labelSelector=app.kubernetes.io/name%3Dgpuqos-agent")["items"]
-        found = [item for item in items if item["spec"].get("nodeName") == node]
+        found = [item for item in items if item["spec"].get("nodeName") == node and "deletionTimestamp" not in item["metadata"]
+                 and owners == {owner["uid"] for owner in item["metadata"].get("ownerReferences", [])}]
         return found[0] if found else NotYet([item["status"] for item in items])
     return wait_for(placed, f"an agent's pod is on {node}")
 
