@@ -88,6 +88,7 @@ static int make_extender(struct program *program, struct error *err)
 			    .table = &program->flags.config.resources,
 			    .weights = &program->flags.config.weights,
 			    .candidates = (size_t)program->flags.config.candidates,
+			    .margin = program->flags.config.margin,
 			    .client = program->process.client,
 			    .recorder = parts.recorder,
 			    .may_answer = controller_may_answer,

@@ -34,7 +34,7 @@ struct wire_weights {
 struct wire_scheduling {
 	uint64_t present;
 	struct wire_weights weights;
-	int64_t candidates;
+	int64_t candidates, margin;
 };
 
 struct wire_pace {
@@ -74,6 +74,7 @@ static const struct schema weights_schema = SCHEMA("weights", struct wire_weight
 static const struct field scheduling_fields[] = {
 	FIELD_SUB(struct wire_scheduling, weights, "weights", 0, FIELD_MESSAGE, &weights_schema),
 	FIELD(struct wire_scheduling, candidates, "candidates", 0, FIELD_INT64),
+	FIELD(struct wire_scheduling, margin, "margin", 0, FIELD_INT64),
 };
 static const struct schema scheduling_schema =
 	SCHEMA("scheduling", struct wire_scheduling, scheduling_fields);
@@ -121,6 +122,7 @@ void controller_config_init(struct controller_config *config)
 		.usage_interval_us = USEC_PER_SEC,
 		.weights = PLACEMENT_WEIGHTS_DEFAULT,
 		.candidates = PLACEMENT_CANDIDATES_DEFAULT,
+		.margin = PLACEMENT_MARGIN_DEFAULT,
 		.prometheus = {.interval_us = 15 * USEC_PER_SEC, .timeout_us = 5 * USEC_PER_SEC},
 		.alertmanager = {.timeout_us = 5 * USEC_PER_SEC},
 		.pace = FEEDBACK_PACE_DEFAULT,
@@ -206,6 +208,8 @@ static int read_wire(const struct wire_config *wire, struct controller_config *c
 		 &config->usage_interval_us, USEC_PER_SEC},
 		{"scheduling.candidates", &wire->scheduling, 1, wire->scheduling.candidates, 0,
 		 PLACEMENT_CANDIDATES_MOST, &config->candidates, 1},
+		{"scheduling.margin", &wire->scheduling, 2, wire->scheduling.margin, 0,
+		 PLACEMENT_MARGIN_MOST, &config->margin, 1},
 	};
 
 	if (!str_equal(wire->api_version, STR(CONFIG_VERSION)) ||

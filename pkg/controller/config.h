@@ -30,6 +30,7 @@
  *       pcie: 20
  *       fragmentation: 30
  *     candidates: 100                 # nodes of which kube-scheduler is told, 0 (all) to 5000
+ *     margin: 0                       # how much worse than the best, 0 to 100 (anyhow) percent
  *   prometheus:                       # left out, objectives are Unknown
  *     url: http://prometheus.monitoring:9090
  *     intervalSeconds: 15             # of objectives, 1 to 300
@@ -71,6 +72,7 @@ struct controller_config {
 	int64_t recount_period_us, usage_interval_us;
 	struct placement_weights weights;
 	int64_t candidates; /* nodes of which the extender's filter tells; 0: all */
+	int64_t margin;     /* and how much worse they may be: model/placement.h */
 	struct config_prometheus prometheus;
 	struct config_alertmanager alertmanager;
 	struct feedback_pace pace;

@@ -21,14 +21,15 @@
  * has. preempt answers that nobody is to go: kube-scheduler's choice knows neither memory nor
  * layout, and evicts one by one what it does not check again.
  *
- * Of very many nodes that fit, filter lets the best pass, and says nothing of the others: each name
- * costs kube-scheduler more than a decision costs us. A pod that wishes for nodes by what
- * kube-scheduler alone scores is told of all.
+ * Of the nodes that fit, filter lets the best pass, and says nothing of the others: each name costs
+ * kube-scheduler more than a decision costs us, and where one passes alone it asks and scores no
+ * more. A pod that wishes for nodes by what kube-scheduler alone scores is told of all.
  *
  * A pod that no watch has shown yet is judged by what kube-scheduler says of it, but not bound:
  * kube-scheduler is told so then, and tries again.
- * prioritize leaves word of the node that it found best for EXTENDER_SOFT_US, since kube-scheduler
- * asks about the next pod before this one is bound: others find that node less good until then.
+ * filter leaves word of a node that passed alone, and prioritize of the one that it found best, for
+ * EXTENDER_SOFT_US, since kube-scheduler asks about the next pod before this one is bound: others
+ * find that node less good until then.
  */
 struct extender;
 
@@ -43,6 +44,7 @@ struct extender_options {
 	const struct source_table *table; /* resources of --config */
 	const struct placement_weights *weights;
 	size_t candidates; /* of how many nodes that fit it tells; 0: of all */
+	int64_t margin;    /* and how much worse than the best they may be: model/placement.h */
 	struct kube_client *client;
 	struct recorder *recorder;
 	bool (*may_answer)(void *context); /* leads, and its caches are complete; else 503 */

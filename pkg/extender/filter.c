@@ -12,6 +12,7 @@ struct verdicts {
 	uint32_t fitting;
 	uint16_t *of_names; /* as extender_filter.verdicts */
 	struct best best;   /* of those that fit; most 0: all of them pass */
+	size_t passing, last_passing;
 };
 
 static bool same(struct place_answer a, struct place_answer b)
@@ -123,7 +124,29 @@ static void refuse_all(struct extender *extender, const struct question *questio
 
 /* --- the verb */
 
-/* All names are judged; where few are to pass of many, only the best of those that fit do. */
+static void pass(struct verdicts *v, size_t at)
+{
+	v->of_names[at] = 0;
+	v->passing++;
+	v->last_passing = at;
+}
+
+static void pass_best(const struct extender *extender, struct verdicts *v)
+{
+	int64_t least;
+
+	if (v->best.len == 0)
+		return;
+	least = rank_least(extender, best_total(&v->best));
+	for (size_t i = 0; i < v->best.len; i++)
+		if (v->best.items[i].total >= least)
+			pass(v, v->best.items[i].at);
+}
+
+/*
+ * All names are judged; where few are to pass of many, only the best of those that fit do. Of one
+ * that passes alone prioritize is not asked.
+ */
 static void judge_all(struct extender *extender, const struct question *question,
 		      const uint32_t *nodes, struct verdicts *v)
 {
@@ -134,13 +157,18 @@ static void judge_all(struct extender *extender, const struct question *question
 	for (size_t i = 0; i < n; i++) {
 		place_ahead(&extender->place, &nodes[i], n - i);
 		v->of_names[i] = judge(extender, v, nodes[i]);
-		if (v->best.most == 0 || v->of_names[i] != 0)
+		if (v->of_names[i] != 0)
 			continue;
+		if (v->best.most == 0) {
+			pass(v, i);
+			continue;
+		}
 		best_offer(&v->best, rank_total(extender, &taken, nodes[i]), i);
 		v->of_names[i] = EXTENDER_LEFT_OUT;
 	}
-	for (size_t i = 0; i < v->best.len; i++)
-		v->of_names[v->best.items[i].at] = 0;
+	pass_best(extender, v);
+	if (v->passing == 1)
+		soft_take(extender, question->uid, nodes[v->last_passing]);
 }
 
 /* -1: there is no memory for so many. */
@@ -153,7 +181,10 @@ static int make_room(struct extender *extender, const struct question *question,
 	*ret_nodes = arena_alloc(&extender->arena, (n + 1) * sizeof(**ret_nodes));
 	if (!v->of_names || !*ret_nodes)
 		return -1;
-	if (most == 0 || n <= most || question->args.has_wishes)
+	if (most == 0 || most > n)
+		most = n;
+	if (n == 0 || question->args.has_wishes ||
+	    (most == n && extender->options.margin >= PLACEMENT_MARGIN_MOST))
 		return 0;
 	return best_init(&v->best, &extender->arena, most);
 }

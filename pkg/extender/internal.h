@@ -123,6 +123,8 @@ void soft_end(struct extender *extender, uint64_t pod);
 /* rank.c. How good a node is to the pod that was asked about; one in @taken is behind all that are
  * not, and TABLE_NONE behind those. */
 int64_t rank_total(struct extender *extender, const struct soft_set *taken, uint32_t node);
+/* What a node needs that is near enough to the best. */
+int64_t rank_least(const struct extender *extender, int64_t best);
 
 struct ranked {
 	int64_t total;
@@ -138,5 +140,6 @@ struct best {
 /* @most: not 0. -1: the arena is full. */
 int best_init(struct best *best, struct arena *arena, size_t most);
 void best_offer(struct best *best, int64_t total, size_t at);
+int64_t best_total(const struct best *best); /* of one that is not empty */
 
 #endif

@@ -16,6 +16,19 @@ int64_t rank_total(struct extender *extender, const struct soft_set *taken, uint
 	return soft_set_has(taken, node) ? total - PLACE_TOTAL_MOST : total;
 }
 
+int64_t rank_least(const struct extender *extender, int64_t best)
+{
+	const struct extender_options *options = &extender->options;
+	const struct placement_weights *weights = options->weights;
+	int64_t most =
+		(weights->alignment + weights->nvlink + weights->pcie + weights->fragmentation) *
+		PLACE_TERM_MOST;
+
+	if (options->margin >= PLACEMENT_MARGIN_MOST)
+		return INT64_MIN;
+	return best - most / PLACEMENT_MARGIN_MOST * options->margin;
+}
+
 /* Of equals the one that was named first is better: kube-scheduler names zones in turn. */
 static bool is_worse(const struct ranked *a, const struct ranked *b)
 {
@@ -62,4 +75,13 @@ void best_offer(struct best *best, int64_t total, size_t at)
 		best->items[0] = item;
 		sink(best, 0);
 	}
+}
+
+int64_t best_total(const struct best *best)
+{
+	int64_t most = INT64_MIN;
+
+	for (size_t i = 0; i < best->len; i++)
+		most = MAX(most, best->items[i].total);
+	return most;
 }

@@ -18,6 +18,8 @@
 	8192 /* bytes that are sooner copied behind the head than sent for themselves \
 	      */
 
+#define HEAD_ROOM 256 /* more than a head needs */
+
 /* What http_later_new() finds its connection by. */
 struct http_server_exchange {
 	struct connection *conn;
@@ -102,6 +104,8 @@ static void send_reply(struct connection *conn, struct http_server_reply *reply)
 	}
 	conn->close = conn->close || reply->close;
 	len = reply->body.len;
+	if (len <= SMALL_BODY) /* one piece, which TLS sends as one record */
+		evbuffer_expand(output, HEAD_ROOM + len);
 	evbuffer_add_printf(output, "HTTP/1.1 %d %s\r\n", reply->status, phrase(reply->status));
 	add_date(conn, output);
 	evbuffer_add_printf(output, "Content-Type: %s\r\nContent-Length: %zu\r\n%s\r\n",

@@ -24,6 +24,14 @@ struct placement_weights {
 #define PLACEMENT_CANDIDATES_DEFAULT 100
 #define PLACEMENT_CANDIDATES_MOST    5000
 
+/*
+ * And how much worse than the best these may be, in percent of the most that a score can be; 0: not
+ * at all, PLACEMENT_MARGIN_MOST: anyhow. Among those of which it is told kube-scheduler's own
+ * scores count as well.
+ */
+#define PLACEMENT_MARGIN_DEFAULT 0
+#define PLACEMENT_MARGIN_MOST    100
+
 #define PLACEMENT_WEIGHTS_DEFAULT ((struct placement_weights){100, 50, 20, 30})
 
 #endif

@@ -128,6 +128,8 @@ static const struct {
 	 "scheduling.weights.pcie: 101 is not in 0 to 100"},
 	{"more candidates than names in a call", HEAD "scheduling: {candidates: 5001}\n",
 	 "scheduling.candidates: 5001 is not in 0 to 5000"},
+	{"a margin of more than all", HEAD "scheduling: {margin: 101}\n",
+	 "scheduling.margin: 101 is not in 0 to 100"},
 	{"a weight below 0", HEAD "scheduling: {weights: {alignment: -1}}\n",
 	 "scheduling.weights.alignment: -1 is not in 0 to 100"},
 	{"what is no YAML", HEAD "leaderElection: {\n", "configuration"},

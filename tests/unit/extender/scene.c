@@ -54,6 +54,7 @@ int scene_setup(void **state)
 	machine_dgx_h100(&s->machine);
 	options.cluster = s->cluster;
 	options.weights = &s->weights;
+	options.margin = PLACEMENT_MARGIN_MOST;
 	options.client = s->kube.client;
 	options.recorder = s->recorder;
 	assert_int_equal(extender_new(&options, &s->extender, NULL), 0);
