@@ -7,6 +7,17 @@
 #include "base/limits.h"
 #include "base/macros.h"
 
+static const struct host_port any_port = {{"", 0}, {"", 0}, HOST_PORT_ANY};
+static const struct pod_volume any_volume = {VOLUME_UNREAD, {NULL, 0}};
+
+void pack_mounts_unknown(struct pod_facts *facts)
+{
+	facts->ports = &any_port;
+	facts->n_ports = 1;
+	facts->volumes = &any_volume;
+	facts->n_volumes = 1;
+}
+
 /* --- ports */
 
 /* k8s.io/kubernetes/pkg/scheduler/util, GetHostPorts: an init container that ends gives its own
@@ -57,7 +68,6 @@ static void add_ports(const struct wire_list *containers, bool init, struct host
 
 int pack_ports(const struct wire_pod_spec *spec, const struct pack *pack, struct pod_facts *facts)
 {
-	static const struct host_port any = {{"", 0}, {"", 0}, HOST_PORT_ANY};
 	size_t n =
 		count_ports(&spec->init_containers, true) + count_ports(&spec->containers, false);
 	struct host_port *ports;
@@ -65,7 +75,7 @@ int pack_ports(const struct wire_pod_spec *spec, const struct pack *pack, struct
 	if (n == 0)
 		return 0;
 	if (n > LIMIT_PORTS_PER_POD) {
-		facts->ports = &any;
+		facts->ports = &any_port;
 		facts->n_ports = 1;
 		return 0;
 	}

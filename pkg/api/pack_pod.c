@@ -559,6 +559,7 @@ int api_pack_pod_outline(const struct wire_pod *wire, struct pod_facts *ret_fact
 	facts.own = &unreadable;
 	facts.n_own = 1;
 	facts.demand = demand_unknown();
+	pack_mounts_unknown(&facts);
 	facts.unreadable = true;
 	*ret_facts = facts;
 	return 0;

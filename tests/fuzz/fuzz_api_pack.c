@@ -9,6 +9,7 @@
 #include "api/pack_budget.h"
 #include "api/pack_dra.h"
 #include "api/pack_job.h"
+#include "api/pack_storage.h"
 #include "base/limits.h"
 #include "codec/json.h"
 #include "codec/pb.h"
@@ -28,6 +29,11 @@ union any_object {
 	struct wire_binding binding;
 	struct wire_budget budget;
 	struct wire_job job;
+	struct wire_persistent_volume_claim volume_claim;
+	struct wire_persistent_volume volume;
+	struct wire_storage_class storage_class;
+	struct wire_csi_node csi_node;
+	struct wire_csi_driver csi_driver;
 	struct wire_gpu_node gpu_node;
 	struct wire_koordinator_device koordinator;
 };
@@ -215,6 +221,67 @@ static void pack_job(const union any_object *object, struct arena *arena, struct
 		check(!str_empty(facts.name) && facts.name.len <= LIMIT_NAME);
 }
 
+static void pack_volume_claim(const union any_object *object, struct arena *arena,
+			      struct error *err)
+{
+	struct volume_claim_facts facts;
+
+	(void)arena;
+	if (api_pack_volume_claim(&object->volume_claim, &facts, err) == 0)
+		check(!str_empty(facts.name) && facts.name.len <= LIMIT_NAME);
+}
+
+static void check_node_terms(const struct node_term *terms, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		check(terms[i].n_labels + terms[i].n_names > 0);
+}
+
+static void pack_volume(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct volume_facts facts;
+	struct str today;
+
+	if (api_pack_volume(&object->volume, arena, &facts, err) < 0)
+		return;
+	check(facts.chooses || facts.n_terms == 0);
+	check_node_terms(facts.terms, facts.n_terms);
+	for (size_t i = 0; i < facts.n_zones; i++) {
+		check(volume_zone_label(facts.zones[i].key, &today));
+		volume_zones_have(facts.zones[i].value, STR("a"));
+	}
+}
+
+static void pack_storage_class(const union any_object *object, struct arena *arena,
+			       struct error *err)
+{
+	struct storage_class_facts facts;
+
+	if (api_pack_storage_class(&object->storage_class, arena, &facts, err) < 0)
+		return;
+	check(facts.chooses || facts.n_terms == 0);
+	check_node_terms(facts.terms, facts.n_terms);
+}
+
+static void pack_csi_node(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct csi_node_facts facts;
+
+	if (api_pack_csi_node(&object->csi_node, arena, &facts, err) < 0)
+		return;
+	for (size_t i = 0; i < facts.n_drivers; i++)
+		check(facts.drivers[i].most >= -1);
+}
+
+static void pack_csi_driver(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct csi_driver_facts facts;
+
+	(void)arena;
+	if (api_pack_csi_driver(&object->csi_driver, &facts, err) == 0)
+		check(!str_empty(facts.name));
+}
+
 static void pack_claim(const union any_object *object, struct arena *arena, struct error *err)
 {
 	struct claim_facts facts;
@@ -320,6 +387,11 @@ static const struct {
 	{&wire_koordinator_device_schema, pack_koordinator},
 	{&wire_budget_schema, pack_budget},
 	{&wire_job_schema, pack_job},
+	{&wire_persistent_volume_claim_schema, pack_volume_claim},
+	{&wire_persistent_volume_schema, pack_volume},
+	{&wire_storage_class_schema, pack_storage_class},
+	{&wire_csi_node_schema, pack_csi_node},
+	{&wire_csi_driver_schema, pack_csi_driver},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

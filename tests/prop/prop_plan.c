@@ -25,6 +25,7 @@
 #include "cluster/placing/reserve.h"
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
+#include "cluster/volumes/volumes.h"
 #include "lib/layouts.h"
 #include "plan/plan.h"
 
@@ -51,6 +52,7 @@ struct pod {
 	uint64_t told_cards; /* by kubelet */
 	struct demand demand;
 	enum repels repels;
+	int32_t port; /* of its node; 0: none */
 };
 
 /* A pod without GPUs. */
@@ -58,6 +60,7 @@ struct bystander {
 	int node;
 	struct demand demand;
 	enum repels repels;
+	int32_t port;
 	bool over;
 	bool beside; /* it is of the namespace of the pod that waits */
 };
@@ -69,6 +72,7 @@ struct wishes {
 	enum zone selects;       /* nodeSelector; NO_ZONE: none */
 	bool chooses, not_named; /* affinity: not in zone b, or its name is node-0; or is not */
 	bool tolerates;
+	enum zone volume;  /* where that is, which it has a claim of; NO_ZONE: it has none */
 	enum repels apart; /* its own anti-affinity, FROM_NODE or FROM_ZONE of pods of its namespace
 			    */
 };
@@ -243,8 +247,41 @@ static void ask_of(const struct wishes *wishes, struct asked *asked, struct pod_
 	facts->exit.n_labels = 1;
 }
 
+static struct host_port port_of(int32_t number)
+{
+	return (struct host_port){STR(HOST_PORT_ALL), STR("TCP"), number};
+}
+
+static const struct pod_volume weights_volume = {VOLUME_CLAIM, {"weights", 7}};
+
+/* Of the pod that waits, bound to a volume. */
+static void tell_volumes(const struct world *w, struct cluster *cluster)
+{
+	const struct volume_claim_facts claim = {.namespace = STR("team-0"),
+						 .name = weights_volume.claim,
+						 .volume = STR("pv"),
+						 .bound = true};
+	const struct str zone = zone_name(w->wishes.volume);
+	const struct node_requirement in = {STR("zone"), NODE_IN, &zone, 1};
+	const struct node_term term = {.labels = &in, .n_labels = 1};
+	const struct volume_facts volume = {
+		.name = STR("pv"), .chooses = true, .terms = &term, .n_terms = 1};
+
+	assert_int_equal(cluster_apply_volume_claim(cluster, &claim, NULL), 0);
+	assert_int_equal(cluster_apply_volume(cluster, &volume, NULL), 0);
+	for (int kind = 0; kind < CLUSTER_KIND_COUNT; kind++)
+		if (cluster_is_of_volumes((enum cluster_kind)kind) &&
+		    kind != CLUSTER_VOLUME_CLAIMS && kind != CLUSTER_VOLUMES) {
+			cluster_begin_replace(cluster, (enum cluster_kind)kind);
+			cluster_end_replace(cluster, (enum cluster_kind)kind);
+		}
+	cluster_end_replace(cluster, CLUSTER_VOLUME_CLAIMS);
+	cluster_end_replace(cluster, CLUSTER_VOLUMES);
+}
+
 static void tell_pod(struct world *w, struct cluster *cluster, int p)
 {
+	const struct host_port port = port_of(w->pods[p].port);
 	struct pod_repel repel = repel_of(w->pods[p].repels);
 	struct asked asked;
 	const struct pod *pod = &w->pods[p];
@@ -276,6 +313,8 @@ static void tell_pod(struct world *w, struct cluster *cluster, int p)
 						  : 0},
 	};
 
+	facts.ports = &port;
+	facts.n_ports = pod->port > 0;
 	facts.repels = &repel;
 	facts.n_repels = pod->repels != NOBODY;
 	if (p == PODS - 1) {
@@ -283,6 +322,8 @@ static void tell_pod(struct world *w, struct cluster *cluster, int p)
 		repel = repel_of(w->wishes.apart);
 		repel.everywhere = false;
 		facts.n_repels = w->wishes.apart != NOBODY;
+		facts.volumes = &weights_volume;
+		facts.n_volumes = w->wishes.volume != NO_ZONE;
 	}
 	for (size_t card = 0; pod->node != NO_NODE && card < w->n_cards[pod->node]; card++)
 		if (pod->told_cards >> card & 1)
@@ -295,7 +336,10 @@ static void tell_bystander(const struct world *w, struct cluster *cluster, int b
 	const struct bystander *bystander = &w->bystanders[b];
 	struct name name = name_of("bystander", b), node = name_of("node", bystander->node);
 	struct pod_repel repel = repel_of(bystander->repels);
+	const struct host_port port = port_of(bystander->port);
 	struct pod_facts facts = {
+		.ports = &port,
+		.n_ports = bystander->port > 0,
 		.namespace = bystander->beside ? STR("team-0") : STR("kube-system"),
 		.name = str_from(name.text),
 		.uid = str_from(name.text),
@@ -334,6 +378,7 @@ static struct cluster *tell_all_but(struct world *w, uint32_t gone)
 			tell_pod(w, cluster, p);
 	for (int b = 0; b < BYSTANDERS; b++)
 		tell_bystander(w, cluster, b);
+	tell_volumes(w, cluster);
 	refresh(cluster);
 	return cluster;
 }
@@ -440,13 +485,30 @@ static void make_terms(struct world *w)
 	w->wishes = (struct wishes){0};
 	if (!choosy)
 		return;
-	w->wishes = (struct wishes){chance(w, 3) ? (enum zone)below(w, 3) : NO_ZONE, chance(w, 2),
-				    chance(w, 2), chance(w, 2),
+	w->wishes = (struct wishes){chance(w, 3) ? (enum zone)below(w, 3) : NO_ZONE,
+				    chance(w, 2),
+				    chance(w, 2),
+				    chance(w, 2),
+				    NO_ZONE,
 				    chance(w, 4) ? FROM_NODE + below(w, 2) : NOBODY};
 	for (int p = 0; p < PODS - 1; p++)
 		w->pods[p].repels = random_repels(w);
 	for (int b = 0; b < BYSTANDERS; b++)
 		w->bystanders[b].repels = random_repels(w);
+}
+
+/* In most clusters few pods have ports or volumes. */
+static void make_mounts(struct world *w)
+{
+	if (chance(w, 4))
+		w->wishes.volume = ZONE_A + below(w, 2);
+	if (!chance(w, 4))
+		return;
+	w->pods[PODS - 1].port = 1;
+	for (int p = 0; p < PODS - 1; p++)
+		w->pods[p].port = chance(w, 4) ? 1 + (int32_t)below(w, 2) : 0;
+	for (int b = 0; b < BYSTANDERS; b++)
+		w->bystanders[b].port = chance(w, 8);
 }
 
 /* Most clusters have plenty of all but cards. */
@@ -475,6 +537,7 @@ static void make_demands(struct world *w)
 			.demand = {{250 * (int64_t)below(w, 9), (int64_t)below(w, 3) * GIB, 0}},
 			.over = chance(w, 6),
 		};
+	make_mounts(w);
 }
 
 static void make(struct world *w, uint64_t seed)
@@ -643,6 +706,8 @@ static bool is_admitted(const struct world *w, int n)
 		return false;
 	if (wishes->selects != NO_ZONE && wishes->selects != w->zones[n])
 		return false;
+	if (wishes->volume != NO_ZONE && wishes->volume != w->zones[n])
+		return false;
 	if (wishes->chooses && w->zones[n] == ZONE_B && wishes->not_named == (n == 0))
 		return false;
 	for (int p = 0; p < PODS - 1; p++)
@@ -655,6 +720,20 @@ static bool is_admitted(const struct world *w, int n)
 				 w->bystanders[b].node))
 			return false;
 	return true;
+}
+
+static bool has_port_without(const struct world *w, int n, uint32_t gone)
+{
+	int32_t port = w->pods[PODS - 1].port;
+	bool taken = false;
+
+	for (int p = 0; p < PODS - 1; p++)
+		taken |= w->pods[p].node == n && w->pods[p].phase != POD_SUCCEEDED &&
+			 !(gone >> p & 1) && w->pods[p].port == port;
+	for (int b = 0; b < BYSTANDERS; b++)
+		taken |= w->bystanders[b].node == n && !w->bystanders[b].over &&
+			 w->bystanders[b].port == port;
+	return port == 0 || !taken;
 }
 
 /* What kube-scheduler would count. */
@@ -683,7 +762,8 @@ static bool is_hosted_without(const struct world *w, int n, uint32_t gone)
 		if (asks->demand.of[i] > 0 &&
 		    taken.of[i] + asks->demand.of[i] > host->allocatable.of[i])
 			return false;
-	return pods <= host->pods && !host->cordoned && is_admitted(w, n);
+	return pods <= host->pods && !host->cordoned && is_admitted(w, n) &&
+	       has_port_without(w, n, gone);
 }
 
 /* In the world as it is, with these gone. */

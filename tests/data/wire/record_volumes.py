@@ -2,6 +2,12 @@
 
 import cluster as lib
 
+# Named in a pod and in a PersistentVolume alike.
+SORTS = {"cinder": {"cinder": {"volumeID": "vol-2"}},
+         "file": {"azureFile": {"secretName": "key", "shareName": "models"}},
+         "vsphere": {"vsphereVolume": {"volumePath": "[store] models.vmdk"}},
+         "disk": {"azureDisk": {"diskName": "models", "diskURI": "https://example.com/models"}},
+         "portworx": {"portworxVolume": {"volumeID": "vol-3"}}}
 
 def record_volumes(cluster, namespace, record):
     """A claim that is bound, volumes of the sorts that are told apart, a class, a node's drivers and a driver."""
@@ -17,14 +23,10 @@ def record_volumes(cluster, namespace, record):
     cluster.api("POST", f"{storage}/csidrivers", {"metadata": {"name": "csi.example.com"}, "spec": {
         "storageCapacity": True, "preventPodSchedulingIfMissing": True}}).ok()
     record(cluster, "csidriver.csi.example.com", f"{storage}/csidrivers/csi.example.com")
-    sources = {"csi": {"csi": {"driver": "csi.example.com", "volumeHandle": "vol-1"}},
-               "gce": {"gcePersistentDisk": {"pdName": "disk"}},
-               "aws": {"awsElasticBlockStore": {"volumeID": "vol-1"}},
-               "cinder": {"cinder": {"volumeID": "vol-2"}},
-               "file": {"azureFile": {"secretName": "key", "secretNamespace": namespace, "shareName": "models"}},
-               "vsphere": {"vsphereVolume": {"volumePath": "[store] models.vmdk"}},
-               "disk": {"azureDisk": {"diskName": "models", "diskURI": "https://example.com/models"}},
-               "portworx": {"portworxVolume": {"volumeID": "vol-3"}}}
+    sources = SORTS | {"csi": {"csi": {"driver": "csi.example.com", "volumeHandle": "vol-1"}},
+                       "gce": {"gcePersistentDisk": {"pdName": "disk"}},
+                       "aws": {"awsElasticBlockStore": {"volumeID": "vol-1"}}}
+    sources["file"] = {"azureFile": SORTS["file"]["azureFile"] | {"secretNamespace": namespace}}
     term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}
     for name, source in sources.items():
         cluster.api("POST", f"{core}/persistentvolumes", {

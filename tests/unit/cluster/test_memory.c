@@ -11,6 +11,7 @@
 #include "base/macros.h"
 #include "base/random.h"
 #include "cluster/read.h"
+#include "cluster/volumes/volumes.h"
 
 #define PODS       100000
 #define NODES      5000
@@ -98,10 +99,60 @@ static void test_a_pod_is_small(void **state)
 	assert_true(total / stats.objects[CLUSTER_PODS] <= MOST_BYTES);
 }
 
+#define VOLUMES           50000
+#define MOST_VOLUME_BYTES 260 /* of a claim with its volume, likewise */
+
+static void add_volumes(struct cluster *cluster)
+{
+	const struct str zone = STR("eu-west-1a");
+	const struct node_requirement in = {STR("topology.kubernetes.io/zone"), NODE_IN, &zone, 1};
+	const struct node_term term = {.labels = &in, .n_labels = 1};
+	char name[64], claim[64];
+
+	for (uint32_t i = 0; i < VOLUMES; i++) {
+		snprintf(name, sizeof(name), "pvc-%08x-9c1b-4b7e-8f00-1d2c3b4a%04x", i, i & 0xffff);
+		snprintf(claim, sizeof(claim), "weights-llama-70b-%u", i);
+		const struct volume_facts volume = {.name = str_from(name),
+						    .driver = STR("ebs.csi.aws.com"),
+						    .handle = str_from(name),
+						    .chooses = true,
+						    .terms = &term,
+						    .n_terms = 1};
+		const struct volume_claim_facts facts = {.namespace = STR("team"),
+							 .name = str_from(claim),
+							 .volume = str_from(name),
+							 .class = STR("gp3"),
+							 .bound = true};
+
+		assert_int_equal(cluster_apply_volume(cluster, &volume, NULL), 0);
+		assert_int_equal(cluster_apply_volume_claim(cluster, &facts, NULL), 0);
+	}
+}
+
+static void test_a_volume_is_small(void **state)
+{
+	const struct hash_key key = {3, 4};
+	CLEANUP(cluster_free) struct cluster *cluster = cluster_new(&key);
+	struct cluster_stats stats;
+	size_t before, total;
+
+	(void)state;
+	cluster_stats(cluster, &stats);
+	before = stats.shared_bytes;
+	add_volumes(cluster);
+	cluster_stats(cluster, &stats);
+	assert_int_equal(stats.objects[CLUSTER_VOLUMES], VOLUMES);
+	total = stats.bytes[CLUSTER_VOLUME_CLAIMS] + stats.bytes[CLUSTER_VOLUMES] +
+		stats.shared_bytes - before;
+	print_message("a claim with its volume: %zu bytes\n", total / VOLUMES);
+	assert_true(total / VOLUMES <= MOST_VOLUME_BYTES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_pod_is_small),
+		cmocka_unit_test(test_a_volume_is_small),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
