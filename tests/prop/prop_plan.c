@@ -697,8 +697,8 @@ static bool is_closed_by(const struct world *w, int n, enum repels repels, bool 
 	       (beside && is_repelled_from(w, n, w->wishes.apart, by));
 }
 
-/* What kube-scheduler would compare, with everybody there. */
-static bool is_admitted(const struct world *w, int n)
+/* By what the pod that waits says of it, and it of pods. */
+static bool is_wished(const struct world *w, int n)
 {
 	const struct wishes *wishes = &w->wishes;
 
@@ -708,7 +708,13 @@ static bool is_admitted(const struct world *w, int n)
 		return false;
 	if (wishes->volume != NO_ZONE && wishes->volume != w->zones[n])
 		return false;
-	if (wishes->chooses && w->zones[n] == ZONE_B && wishes->not_named == (n == 0))
+	return !wishes->chooses || w->zones[n] != ZONE_B || wishes->not_named != (n == 0);
+}
+
+/* What kube-scheduler would compare, with everybody there. */
+static bool is_admitted(const struct world *w, int n)
+{
+	if (w->hosts[n].cordoned || !is_wished(w, n))
 		return false;
 	for (int p = 0; p < PODS - 1; p++)
 		if (w->pods[p].node != NO_NODE && w->pods[p].phase != POD_SUCCEEDED &&
@@ -762,8 +768,7 @@ static bool is_hosted_without(const struct world *w, int n, uint32_t gone)
 		if (asks->demand.of[i] > 0 &&
 		    taken.of[i] + asks->demand.of[i] > host->allocatable.of[i])
 			return false;
-	return pods <= host->pods && !host->cordoned && is_admitted(w, n) &&
-	       has_port_without(w, n, gone);
+	return pods <= host->pods && is_admitted(w, n) && has_port_without(w, n, gone);
 }
 
 /* In the world as it is, with these gone. */
