@@ -152,6 +152,23 @@ struct shunning {
 	bool full;
 };
 
+/* Twice the room, for one more. */
+static bool grow(struct shunning *s)
+{
+	size_t room = MAX(2 * s->room, (size_t)64);
+	struct terms_shunned *list = arena_alloc(s->terms->arena, room * sizeof(*list));
+
+	if (!list) {
+		s->full = true;
+		return false;
+	}
+	if (s->n > 0)
+		memcpy(list, s->list, s->n * sizeof(*list));
+	s->list = list;
+	s->room = room;
+	return true;
+}
+
 static void add_shunned(struct shunning *s, uint32_t node, const struct pod_repel *repel)
 {
 	uint32_t key = intern_find(s->cluster->intern, repel->topology_key), value;
@@ -161,31 +178,24 @@ static void add_shunned(struct shunning *s, uint32_t node, const struct pod_repe
 	value = host_label(node_at(s->cluster, node), key);
 	if (value == INTERN_NONE)
 		return;
-	if (s->n == s->room) {
-		size_t room = MAX(2 * s->room, (size_t)64);
-		struct terms_shunned *list = arena_alloc(s->terms->arena, room * sizeof(*list));
+	if (s->n < s->room || grow(s))
+		s->list[s->n++] = (struct terms_shunned){key, value};
+}
 
-		if (!list) {
-			s->full = true;
-			return;
-		}
-		if (s->n > 0)
-			memcpy(list, s->list, s->n * sizeof(*list));
-		s->list = list;
-		s->room = room;
-	}
-	s->list[s->n++] = (struct terms_shunned){key, value};
+/* Many pods have the same text: one that was read last is not read again. */
+static void read_repels(struct shunning *s, uint32_t text)
+{
+	if (s->read != text &&
+	    !repels_get(texts_str(&s->cluster->texts, text), s->terms->arena, &s->repels))
+		s->full = true;
+	s->read = text;
 }
 
 static void shun(struct shunning *s, const struct repeller_record *repeller)
 {
 	const struct kept_repels *repels = &s->repels;
 
-	if (s->read != repeller->repels &&
-	    !repels_get(texts_str(&s->cluster->texts, repeller->repels), s->terms->arena,
-			&s->repels))
-		s->full = true;
-	s->read = repeller->repels;
+	read_repels(s, repeller->repels);
 	for (size_t i = 0; i < repels->n && !s->full; i++)
 		if (pod_repel_holds(&repels->repels[i], repels->namespace, s->namespace,
 				    s->kept->labels, s->kept->n_labels))
