@@ -3,6 +3,7 @@
 
     placement.py pods NAMESPACE WAVE SCHEDULER PLACE    pods of a wave, for nodes with label gpuqos-demo/sockets in PLACE (A,B)
     placement.py ended WAVE                             names of those that end before the next wave
+    placement.py asked                                  how many pods a load asks for, in both waves
     placement.py layouts                                Nodes (stdin) with the layout of their machine, as an agent publishes it
     placement.py report ADDRESS                         what the kubelets decided
     placement.py counts NAMESPACE NODES                 `admitted spanning TopologyAffinityErrors rejected-otherwise` (kubelets' report, stdin)
@@ -48,6 +49,10 @@ def print_pods(namespace, wave, scheduler, places):
 
 def print_ended(wave):
     print(*[names(wave)[i] for i in ENDED[wave]])
+
+
+def print_asked():
+    print(sum(map(len, WAVES.values())))
 
 
 def print_layouts():
@@ -131,5 +136,5 @@ def print_picture(*words):
 
 
 if __name__ == "__main__":
-    {"pods": print_pods, "ended": print_ended, "layouts": print_layouts, "report": print_report,
+    {"pods": print_pods, "ended": print_ended, "asked": print_asked, "layouts": print_layouts, "report": print_report,
      "counts": print_counts, "picture": print_picture}[sys.argv[1]](*sys.argv[2:])

@@ -69,20 +69,30 @@ play_both() {
 	wait "$relaxed_play" || failed "the load of policy none could not be played"
 }
 
-# play_until_rejected: which cards a kubelet takes is chance, so a load that happens to fit is played again.
+# play_until_rejected: which cards a kubelet takes is chance, so a load that happens to fit is played again. Sets plays.
 play_until_rejected() {
 	local try
+	plays=1
 	count_verdicts "$before-strict" strict
 	for try in 1 2 3; do
 		((errors == 0)) || return 0
 		note "nothing was rejected, so once more (try $try)"
 		kubectl delete pod -n "$before-strict" --all >/dev/null
 		play_load "$before-strict" default-scheduler strict
+		((plays += 1))
 		count_verdicts "$before-strict" strict
 	done
 }
 
+# tell_asked POLICY PLAYS: what was asked for, and what became of it.
+tell_asked() {
+	local asked=$(($2 * $(hack/demo.d/placement.py asked)))
+	local placed=$((admitted + errors + others))
+	echo "Policy $1: $asked pods were asked for, and $placed went to a node; $((asked - placed)) found none."
+}
+
 step_incident() {
+	local plays
 	next_step "The incident: a scheduler that counts cards" \
 		"Nodes of two sockets, as in a fleet: three whose kubelets have topology policy none, three with single-numa-node." \
 		"A load of Guaranteed pods with 1, 2 and 4 GPUs is placed on each three by the cluster's kube-scheduler."
@@ -94,6 +104,7 @@ step_incident() {
 	count_verdicts "$before-relaxed" relaxed
 	explain_picture
 	show_picture "$before-relaxed" relaxed
+	tell_asked none 1
 	echo "Policy none: $spanning of $admitted pods span both sockets, $((100 * spanning / admitted)) %."
 	((spanning > 0)) || failed "no pod spans, so that this shows nothing"
 	checked "pods run across sockets, and nobody is told"
@@ -101,6 +112,7 @@ step_incident() {
 	show_picture "$before-strict" strict
 	kubectl get pods -n "$before-strict" --field-selector status.phase=Failed \
 		-o 'custom-columns=POD:.metadata.name,GPUS:.spec.containers[0].resources.limits.nvidia\.com/gpu,NODE:.spec.nodeName,REASON:.status.reason'
+	tell_asked single-numa-node "$plays"
 	echo "Policy single-numa-node: $spanning of $admitted pods span; $errors were placed and then died with TopologyAffinityError."
 	((errors > 0)) || failed "no pod was rejected, so that this shows nothing"
 	checked "kubelets reject what the scheduler placed"

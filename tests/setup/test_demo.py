@@ -130,6 +130,10 @@ def test_the_incident_is_shown_by_kubelets_own_verdicts(demo):
     step = section(demo[0], 13)
     spanning, admitted = map(int, re.search(r"^Policy none: (\d+) of (\d+) pods span", step, re.MULTILINE).groups())
     assert 0 < spanning <= admitted
+    asked = {policy: tuple(map(int, counts)) for policy, *counts in re.findall(
+        r"^Policy (\S+): (\d+) pods were asked for, and (\d+) went to a node; (\d+) found none\.$", step, re.MULTILINE)}
+    assert set(asked) == {"none", "single-numa-node"} and asked["none"][0] == 30 and asked["none"][1] >= admitted
+    assert all(wanted % 30 == 0 and wanted == placed + none for wanted, placed, none in asked.values())
     died = re.search(r"^Policy single-numa-node: 0 of \d+ pods span; (\d+) were placed and then died", step, re.MULTILINE)
     assert int(died[1]) >= len(re.findall(r"^late-\w .* TopologyAffinityError$", step, re.MULTILINE)) > 0
     marked = {name[:-2] for name, cards in pictures(step) if "!" in cards}
