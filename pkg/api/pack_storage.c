@@ -179,8 +179,12 @@ int api_pack_csi_node(const struct wire_csi_node *wire, struct arena *arena,
 	struct csi_node_facts facts = {.name = wire->meta.name, .drivers = drivers};
 	const struct pack pack = {arena, err};
 
-	if (pack_check_meta(&wire->meta, err) < 0 || (!drivers && pack_no_memory(&pack) < 0))
+	if (pack_check_meta(&wire->meta, err) < 0)
 		return pack_locate(err, "CSINode", &wire->meta);
+	if (!drivers) {
+		pack_no_memory(&pack);
+		return pack_locate(err, "CSINode", &wire->meta);
+	}
 	wire_for_each(const struct wire_csi_node_driver, driver, *wires) {
 		bool told = wire_has(&driver->allocatable, WIRE_CSI_COUNT);
 

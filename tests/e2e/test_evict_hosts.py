@@ -6,12 +6,14 @@ import json
 import secrets
 
 import pytest
-from cluster import wait_for
+from cluster import NotYet, wait_for
 from crowded import Crowded
 from kubelets import TOPOLOGY
 from placement import gpu_pod, layout
 
 pytestmark = pytest.mark.together
+
+VOLUMES, CLASSES = "/api/v1/persistentvolumes", "/apis/storage.k8s.io/v1/storageclasses"
 
 
 class Hosts:
@@ -19,7 +21,7 @@ class Hosts:
 
     def __init__(self, placed, kind, cpus=16):
         self.cluster, self.scene = placed.cluster, Crowded(placed.cluster, placed.kubelets, kind)
-        self.volume = None
+        self.made = []
         self.first, self.second = self.scene.node, f"{self.scene.node}-{secrets.token_hex(2)}"
         self.label(self.first, site=self.first)
         made = layout("none", f"GPU-{self.second}", cpus=cpus)
@@ -48,17 +50,33 @@ class Hosts:
 
     def claim(self, zone, **spec):
         """A claim of the inference tenant's, bound to a volume of this zone."""
-        name = f"{self.first}-weights"
-        self.volume = f"/api/v1/persistentvolumes/{name}"
-        term = {"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}]}
         asked = {"accessModes": ["ReadWriteMany"], "storageClassName": ""} | spec
-        self.cluster.api("POST", "/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": asked | {
+        self.make_volume(zone, asked)
+        claim = self.make_claim(asked | {"volumeName": f"{self.first}-weights"})
+        wait_for(lambda: self.cluster.get(claim)["status"].get("phase") == "Bound", "the claim is bound")
+
+    def claim_that_waits(self, zone):
+        """One whose volume is made for its first pod, in this zone."""
+        labels = [{"key": "topology.kubernetes.io/zone", "values": [zone]}]
+        self.cluster.api("POST", CLASSES, {
+            "metadata": {"name": self.first}, "provisioner": "test.gpuqos.io/nobody",
+            "volumeBindingMode": "WaitForFirstConsumer", "allowedTopologies": [{"matchLabelExpressions": labels}]}).ok()
+        self.made.append(f"{CLASSES}/{self.first}")
+        return self.make_claim({"accessModes": ["ReadWriteOnce"], "storageClassName": self.first})
+
+    def make_volume(self, zone, spec):
+        name = f"{self.first}-weights"
+        term = {"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}]}
+        self.cluster.api("POST", VOLUMES, {"metadata": {"name": name}, "spec": spec | {
             "capacity": {"storage": "1Gi"}, "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": "/"},
             "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}}}).ok()
+        self.made.append(f"{VOLUMES}/{name}")
+
+    def make_claim(self, spec):
         claims = f"/api/v1/namespaces/{self.scene.web.name}/persistentvolumeclaims"
-        self.cluster.api("POST", claims, {"metadata": {"name": "weights"}, "spec": asked | {
-            "volumeName": name, "resources": {"requests": {"storage": "1Gi"}}}}).ok()
-        wait_for(lambda: self.cluster.get(f"{claims}/weights")["status"].get("phase") == "Bound", "the claim is bound")
+        self.cluster.api("POST", claims, {"metadata": {"name": "weights"}, "spec": spec | {
+            "resources": {"requests": {"storage": "1Gi"}}}}).ok()
+        return f"{claims}/weights"
 
     def zones(self):
         self.label(self.first, **{"topology.kubernetes.io/zone": "a"})
@@ -86,8 +104,8 @@ class Hosts:
     def remove(self):
         self.scene.remove()
         self.cluster.api("DELETE", f"/api/v1/nodes/{self.second}")
-        if self.volume:
-            self.cluster.api("DELETE", self.volume)
+        for path in self.made:
+            self.cluster.api("DELETE", path)
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +214,23 @@ def test_where_its_volume_is_not_nobody_goes(hosts_of, tell):
     hosts.train("new", hosts.second)
     hosts.claim("a")
     hosts.put(hosts.scene.web, "web-0", 2, claim="weights")
+    tell(hosts.wait_on_first()["proof"])
+
+
+def test_where_its_volume_cannot_be_made_nobody_goes(hosts_of, tell):
+    hosts = hosts_of("made")
+    hosts.zones()
+    hosts.train("new", hosts.second)
+    claim = hosts.claim_that_waits("a")
+    hosts.put(hosts.scene.web, "web-0", 2, claim="weights")
+
+    # kube-scheduler chooses the node before there is a volume: whoever makes that is the test.
+    def chosen():
+        made_for = hosts.cluster.get(claim)["metadata"].get("annotations", {})
+        return made_for.get("volume.kubernetes.io/selected-node") or NotYet(made_for)
+    assert wait_for(chosen, "a node is chosen", timeout=60) == hosts.first
+    hosts.make_volume("a", {"accessModes": ["ReadWriteOnce"], "storageClassName": hosts.first, "claimRef": {
+        "namespace": hosts.scene.web.name, "name": "weights", "uid": hosts.cluster.get(claim)["metadata"]["uid"]}})
     tell(hosts.wait_on_first()["proof"])
 
 
