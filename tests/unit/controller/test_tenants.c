@@ -159,6 +159,35 @@ static void without_the_kind_of_tenants_quotas_are_reconciled_all_the_same(void 
 	buf_clear(&text);
 }
 
+/* --- volumes */
+
+static void volumes_are_watched_once_somebody_may_have_room_made(void **state)
+{
+	static const char *const kinds[] = {"WATCH persistentvolumeclaims",
+					    "WATCH persistentvolumes", "WATCH storageclasses",
+					    "WATCH csinodes", "WATCH csidrivers"};
+	struct world *w = *state;
+	struct buf text;
+
+	show_tenant(w);
+	sync_all(w, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		assert_null(fake_kube_find(&w->kube, kinds[i]));
+	show(w, "WATCH tenantqos", "MODIFIED",
+	     "{\"metadata\":{\"name\":\"t\",\"uid\":\"u\",\"resourceVersion\":\"16\",\"generation\":2},"
+	     "\"spec\":{\"tier\":\"Training\",\"ceiling\":{\"gpuMemory\":\"640Gi\"},"
+	     "\"protection\":{\"mode\":\"DryRun\"},"
+	     "\"namespaceSelector\":{\"matchLabels\":{\"team\":\"t\"}}}}");
+	fake_kube_settle(w->kube.client);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		fake_kube_expect(&w->kube, kinds[i]);
+	/* Nobody else waits for them. */
+	buf_init(&text, 8192);
+	assert_true(controller_ready(w->controller, &text));
+	assert_non_null(strstr(text.data, "[-] cache persistentvolumes: "));
+	buf_clear(&text);
+}
+
 /* --- a cut */
 
 static void show_pod(struct world *w, const char *name)
@@ -275,6 +304,7 @@ int main(void)
 		CASE(a_namespace_of_a_tenant_without_a_quota_gets_nothing_and_is_labelled),
 		CASE(a_tenant_writes_its_bindings_and_then_its_status),
 		CASE(without_the_kind_of_tenants_quotas_are_reconciled_all_the_same),
+		CASE(volumes_are_watched_once_somebody_may_have_room_made),
 		CASE(an_eviction_follows_its_receipt_and_the_gates_come_before),
 		CASE(without_a_receipt_nobody_is_evicted),
 		CASE(a_pod_that_a_budget_keeps_makes_room_for_the_next),
