@@ -136,7 +136,7 @@ E2E_EVICT    = $(call e2e-files,evict_% migrate device_series)
 E2E_SIGNALS  = $(call e2e-files,signal% measure% feedback_offender)
 E2E_FEEDBACK = $(call e2e-files,feedback feedback_ladder credentials objectives% monitoring budgets)
 E2E_NODES    = $(call e2e-files,agent% topology% scheduler% sources%)
-E2E_TENANTS  = $(call e2e-files,tenants tenant_burst install unreadable)
+E2E_TENANTS  = $(call e2e-files,tenants tenant_burst install unreadable quota_quiet)
 E2E_OTHERS   = $(filter-out $(E2E_APART) $(E2E_ROUNDS) $(E2E_EVICT) $(E2E_SIGNALS) $(E2E_FEEDBACK) $(E2E_NODES) \
 	$(E2E_TENANTS),$(E2E_FILES))
 e2e-run      = $(if $2,$1:$(subst $(SPACE),$(COMMA),$(strip $2)))
