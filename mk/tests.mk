@@ -187,7 +187,7 @@ test: ## everything: installs what it needs, builds, runs all suites
 	$(build-asan)
 	$(build-fuzz)
 	$(build-cluster)
-	@$(SUITE_ENV) tests/run --fuzz-seconds $(if $(GPUQOS_SOAK),60,2) $(call unit-paths,$(ASAN)) $(fuzz-paths) \
+	@$(SUITE_ENV) tests/run --fuzz-seconds $(if $(GPUQOS_SOAK),60,1) $(call unit-paths,$(ASAN)) $(fuzz-paths) \
 		$(call have-suite,integration) $(wordlist 1,5,$(E2E_RUNS)) $(call have-suite,setup) \
 		$(wordlist 6,9,$(E2E_RUNS)) $(call have-suite,callgrind) $(call have-suite,lib) \
 		$(call have-suite,monitoring)

@@ -20,7 +20,7 @@ from tenants import Tenant
 
 RUN = secrets.token_hex(2)
 SEED = 11
-PODS = 2000 if SOAK else 250
+PODS = 2000 if SOAK else 150
 BURST = 200 if SOAK else 110
 MIB = 1 << 20
 BIG, SMALL = "NVIDIA-H100-80GB-HBM3", "NVIDIA-A100-PCIE-40GB"

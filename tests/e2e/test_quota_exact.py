@@ -48,7 +48,7 @@ def test_concurrent_creates_end_with_exactly_what_fits(running, nodes, namespace
     resource, unit, offer = KINDS[kind]
     nodes(*offer)
     namespace.put_quota("320Gi")
-    items = [pod(f"p{i}", resource) for i in range(1000 if SOAK else 200)]
+    items = [pod(f"p{i}", resource) for i in range(1000 if SOAK else 120)]
     if killed:
         # In the middle: as soon as the first pod is there.
         def kill():

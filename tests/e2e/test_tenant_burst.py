@@ -19,7 +19,7 @@ CARD = UNIT["h100"]
 NAMESPACES, PODS, CARDS = 20, 200, 30
 MIG = "nvidia.com/mig-1g.10gb"
 # Rounds of one kind in `make test` and in `make soak`.
-ROUNDS = 100 if SOAK else 5
+ROUNDS = 100 if SOAK else 3
 
 
 def amount(cards):
