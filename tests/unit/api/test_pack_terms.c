@@ -42,7 +42,7 @@ static int teardown(void **state)
 static struct pod_facts pod_of(struct scene *s, const char *spec)
 {
 	struct wire_pod wire;
-	struct pod_facts facts;
+	struct pod_facts facts = {0};
 	struct error err = {0};
 
 	buf_reset(&s->text);
