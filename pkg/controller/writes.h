@@ -15,8 +15,8 @@
 int write_give_body(struct work_write *write, struct buf *body, struct error *err);
 
 /*
- * Whether it may have been done although it failed: no answer came, or one of who stands before the
- * API server, or the store did not answer the API server in time. False for NULL.
+ * Whether it may have been done although it failed: no answer came, or a proxy's, or the store did
+ * not answer the API server in time. False for NULL, and where the fence kept it from being sent.
  */
 bool write_is_unanswered(const struct error *err);
 

@@ -92,12 +92,16 @@ static bool is_kept_by_budget(const struct wire_status *status)
 }
 
 /* The API server passes on what etcd's client says; what came of a write is not known to it
- * either. */
+ * either. What stood in the way before, a webhook say, is told in other words. */
 static bool is_of_store(const struct wire_status *status)
 {
-	return status->code == 500 && (str_starts_with(status->message, STR("etcdserver: ")) ||
-				       str_starts_with(status->message, STR("rpc error: ")) ||
-				       mentions(status->message, STR("context deadline exceeded")));
+	static const char *const begins[] = {
+		"etcdserver: ", "rpc error: ", "context deadline exceeded"};
+
+	for (size_t i = 0; status->code == 500 && i < ARRAY_SIZE(begins); i++)
+		if (str_starts_with(status->message, str_from(begins[i])))
+			return true;
+	return false;
 }
 
 static enum error_kind kind_of_status(const struct wire_status *status)

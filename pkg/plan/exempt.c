@@ -23,8 +23,7 @@ int plan_pod_compare(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Whom a receipt names goes although nobody has asked it yet. */
-static bool is_going(const struct plan_ask *ask, uint32_t pod, const struct cluster_victim *v)
+bool plan_is_going(const struct plan_ask *ask, uint32_t pod, const struct cluster_victim *v)
 {
 	const struct plan_left_alone *alone = &ask->left_alone;
 
@@ -119,7 +118,7 @@ enum plan_exemption plan_exempt(const struct plan_ask *ask, uint32_t pod,
 	} checks[] = {
 		{PLAN_SELF, is_self},
 		{PLAN_FINISHED, is_finished},
-		{PLAN_GOING, is_going},
+		{PLAN_GOING, plan_is_going},
 		{PLAN_NO_TENANT, has_no_tenant},
 		{PLAN_TIER, is_as_high},
 		{PLAN_TIER_SPARED, is_spared},

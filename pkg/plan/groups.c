@@ -81,9 +81,10 @@ static void add_freed(const struct plan *plan, struct plan_group *group, uint32_
 /* --- gangs */
 
 /* Those that wait, are over or go anyway are not in the way. */
-static bool goes_along(const struct cluster_victim *victim)
+static bool goes_along(const struct plan *plan, uint32_t pod, const struct cluster_victim *victim)
 {
-	return victim->node != TABLE_NONE && !victim->finished && !victim->terminating;
+	return victim->node != TABLE_NONE && !victim->finished &&
+	       !plan_is_going(&plan->ask, pod, victim);
 }
 
 bool plan_budgets_allow(const struct cluster *cluster, const struct plan_member *const *members,
@@ -126,7 +127,7 @@ static void judge_gang(const struct plan *plan, struct plan_gang *gang)
 		struct uid uid;
 
 		look_at(plan, pod, &victim);
-		if (!goes_along(&victim))
+		if (!goes_along(plan, pod, &victim))
 			continue;
 		if (plan_exempt(&plan->ask, pod, &victim) != PLAN_NONE)
 			gang->exemption = PLAN_GANG;
@@ -179,7 +180,7 @@ static void add_gang_members(struct plan *plan, struct plan_group *group)
 		struct cluster_victim victim;
 
 		look_at(plan, pod, &victim);
-		if (goes_along(&victim))
+		if (goes_along(plan, pod, &victim))
 			add_member(&plan->groups, group, pod, victim.budget_of, uid_of(plan, pod));
 	}
 }

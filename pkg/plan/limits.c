@@ -302,7 +302,7 @@ bool limits_is_watched(const struct limits_view *view, const struct receipt_pod 
 	return false;
 }
 
-bool limits_asked(const struct limits_view *view, struct str uid)
+bool limits_names_victim(const struct limits_view *view, struct str uid)
 {
 	return names_victim(view->own, view->n_own, uid) ||
 	       names_victim(view->others, view->n_others, uid);

@@ -79,7 +79,7 @@ int64_t limits_owner_until(const struct limits_view *view, struct str namespace,
 bool limits_is_watched(const struct limits_view *view, const struct receipt_pod *beneficiary);
 
 /* Whether an open receipt, whoever's, has this pod go. */
-bool limits_asked(const struct limits_view *view, struct str uid);
+bool limits_names_victim(const struct limits_view *view, struct str uid);
 
 /* Appends how much of each is used: "2 of 6 evictions in a minute, 1 of 16 under way". */
 void limits_describe(const struct limits_view *view, const struct protection_spec *spec,

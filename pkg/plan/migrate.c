@@ -23,7 +23,7 @@ struct question {
 static bool is_going(struct question *q)
 {
 	return q->victim.finished || q->victim.terminating ||
-	       limits_asked(q->view->limits, q->self->uid);
+	       limits_names_victim(q->view->limits, q->self->uid);
 }
 
 static bool has_no_owner(struct question *q)

@@ -76,8 +76,9 @@ struct plan_workload {
 int plan_workload_compare(const void *a, const void *b);
 int plan_pod_compare(const void *a, const void *b);
 
-/* Who is left alone whatever it is; borrowed. Both sorted; handles are good until the cluster
- * changes. */
+/* Who is left alone whatever it is; borrowed. Both sorted. Handles are those of when it was made:
+ * one that is another's by now lets that one be spared, and who issues a receipt looks again by
+ * uid. */
 struct plan_left_alone {
 	const struct plan_workload *workloads; /* limits_owner_until() */
 	size_t n_workloads;
@@ -134,6 +135,9 @@ bool plan_finish(struct plan *plan, struct plan_found *ret_found);
 struct plan_counts plan_counts(const struct plan *plan);
 /* "0 of 12 candidates eligible: 7 are not of a lower tier, ...", and of a found one its proof. */
 void plan_describe(const struct plan *plan, struct buf *buf);
+
+/* It leaves, or an open receipt has it go although nobody has asked it yet. */
+bool plan_is_going(const struct plan_ask *ask, uint32_t pod, const struct cluster_victim *victim);
 
 /* Borrowed, static. */
 const char *plan_exemption_text(enum plan_exemption exemption);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reconcile loop. A key travels: queue, reconcile, its writes one after another, done.
+ * The reconcile loop. A key travels: queue, reconcile, its writes in order, done.
  * Everything that can go wrong on the way ends in flight_end(), which gives the key back to the
  * queue with what came of it.
  */
@@ -47,7 +47,7 @@ struct flight {
 	struct work *work; /* NULL once the work was stopped: only the answers are awaited */
 	uint32_t key;
 	struct work_set set;
-	struct sending sendings[LIMIT_WRITES_PER_RECONCILE]; /* likewise */
+	struct sending sendings[LIMIT_WRITES_PER_RECONCILE]; /* of the set's writes */
 	size_t n_sent, n_answered;
 	int64_t began_us;
 	struct error failed;  /* nothing more is sent */
@@ -328,6 +328,7 @@ static void send_next(struct flight *flight)
 	};
 	struct kube_handlers handlers = {.on_done = on_written, .context = sending};
 
+	assert(!write->required || !write->unawaited);
 	sending->flight = flight;
 	sending->call = kube_send(flight->work->client, KUBE_WRITE, &request, &handlers);
 }

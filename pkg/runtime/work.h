@@ -31,7 +31,8 @@ struct work_write {
 	/* What is written behind it must not be where this was not: a refusal, or a 500, ends the
 	 * set. */
 	bool required;
-	/* The write behind it is sent without waiting for its answer, and may be done first. */
+	/* The write behind it is sent without waiting for its answer, and may be done first. Not
+	 * where it is required. */
 	bool unawaited;
 	const char *field_manager; /* static or NULL: the controller's (kube/client.h) */
 	const char *reason;        /* static or NULL; why, for `written` */

@@ -213,6 +213,14 @@ def read_env(path):
     return dict(word.split("=", 1) for word in words if "=" in word)
 
 
+AUDIT_EVENT = '{"kind":"Event","apiVersion":"audit.k8s.io/'
+
+
+def audit_event(line):
+    """Where an API server was killed while it wrote a line, that of the next begins within it."""
+    return json.loads(line[max(line.rfind(AUDIT_EVENT), 0):])
+
+
 def audit_events(directory, verb=None, resource=None, user=None, since=0):
     """Yields the events of an audit log, oldest first, also from rotated files; those
     after byte `since` of the current file alone, where it is given."""
@@ -223,7 +231,7 @@ def audit_events(directory, verb=None, resource=None, user=None, since=0):
             for line in file:
                 if not line.endswith("\n"):
                     break  # still being written
-                event = json.loads(line)
+                event = audit_event(line)
                 if verb not in (None, event["verb"]):
                     continue
                 if resource not in (None, event.get("objectRef", {}).get("resource")):

@@ -457,10 +457,11 @@ class Check:
     def honest(self, receipt, pod, victims):
         """The outcome is what came of it."""
         outcome, node = receipt.last["outcome"], receipt.first.get("node")
-        went = [v for v in victims if any(e.uid == v.uid and e.status < 300 for e in self.evictions)]
         settled = receipt.settled
         if settled is None:
             return
+        went = [v for v in victims
+                if any(e.uid == v.uid and e.status < 300 and receipt.begun - TOLD <= e.begun <= settled for e in self.evictions)]
         if receipt.first["cause"] == "PendingPod":
             there = pod.node == node and pod.bound is not None and pod.bound <= settled
             if outcome == "Helped" and not there:

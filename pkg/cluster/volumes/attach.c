@@ -177,7 +177,7 @@ bool can_attach(const struct cluster *cluster, const struct cluster_terms *terms
 	csi_node = name_find(cluster, CLUSTER_CSI_NODES, intern_str(cluster->intern, node->name));
 	if (csi_node != TABLE_NONE)
 		record = csi_node_at(cluster, csi_node);
-	if (!has_drivers(terms, record))
+	if ((record && record->unread) || !has_drivers(terms, record))
 		return false;
 	for (uint32_t i = 0; record && i < record->n_limits; i++)
 		if (record->limits[i].most >= 0 && asks_for(terms, record->limits[i].driver) &&

@@ -18,8 +18,12 @@ struct judge {
 	struct str namespace;
 	struct terms_volume *volumes;
 	struct terms_attach *attach;
-	bool full; /* the arena is */
+	uint32_t once; /* claims of one pod alone so far */
+	bool full;     /* the arena is */
 };
+
+/* For each of these all pods with volumes are looked at; a pod with more is not judged. */
+#define ONCE_MOST 2
 
 /* --- what is in the way on every node */
 
@@ -66,7 +70,7 @@ static bool is_in_use(const struct judge *judge, struct str claim)
 }
 
 /* podHasPVCs() of VolumeBinding, and VolumeRestrictions. */
-static enum volume_doubt doubt_claim(const struct judge *judge, const struct pod_volume *volume,
+static enum volume_doubt doubt_claim(struct judge *judge, const struct pod_volume *volume,
 				     const struct volume_claim_record *claim)
 {
 	const struct pod_record *pod = pod_at(judge->cluster, judge->pod);
@@ -78,8 +82,11 @@ static enum volume_doubt doubt_claim(const struct judge *judge, const struct pod
 	if (volume->sort == VOLUME_EPHEMERAL)
 		return uid_equal(claim->owner, pod->uid) ? VOLUME_DOUBT_NONE
 							 : VOLUME_DOUBT_ANOTHERS;
-	return claim->once && is_in_use(judge, volume->claim) ? VOLUME_DOUBT_IN_USE
-							      : VOLUME_DOUBT_NONE;
+	if (!claim->once)
+		return VOLUME_DOUBT_NONE;
+	if (judge->once++ == ONCE_MOST)
+		return VOLUME_DOUBT_SIZE;
+	return is_in_use(judge, volume->claim) ? VOLUME_DOUBT_IN_USE : VOLUME_DOUBT_NONE;
 }
 
 /* --- where it may be */

@@ -311,6 +311,7 @@ int cluster_apply_csi_node(struct cluster *cluster, const struct csi_node_facts 
 	limits_clear(cluster, record);
 	record->limits = limits;
 	record->n_limits = (uint32_t)n;
+	record->unread = n < facts->n_drivers;
 	return 0;
 }
 

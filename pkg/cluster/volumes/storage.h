@@ -50,6 +50,7 @@ struct csi_node_record {
 	struct storage_name named;
 	struct csi_limit *limits; /* owned */
 	uint32_t n_limits;
+	bool unread; /* it has more drivers than are kept */
 };
 
 struct csi_driver_record {

@@ -181,7 +181,7 @@ bool eviction_issue(struct eviction_turn *turn, const struct receipt *draft, uin
 	receipt->limits = describe_limits(turn);
 	if (str_empty(receipt->id) || (!planned && !reserve(turn, receipt, pod)))
 		return false;
-	turn->reserved = planned ? STR_NONE : receipt->id;
+	turn->issued = receipt->id;
 	turn->n_receipts++;
 	keep_unseen(turn, receipt);
 	eviction_look_again(turn, receipt->held_until_us);

@@ -202,7 +202,7 @@ static int write_receipts(struct eviction_turn *turn, struct error *err)
 	write->subresource = "status";
 	write->required = true;
 	write->field_manager = API_EVICTIONS_MANAGER;
-	work_write_set_uid(write, turn->reserved);
+	work_write_set_uid(write, turn->issued);
 	buf_init(&body, LIMIT_JSON_OUTPUT);
 	api_body_tenant_evictions(&body, turn->facts.name, turn->facts.uid, turn->receipts,
 				  turn->n_receipts);
@@ -213,7 +213,7 @@ static int write_new(struct eviction_turn *turn, struct error *err)
 {
 	if (write_receipts(turn, err) < 0)
 		return -1;
-	if (str_empty(turn->reserved))
+	if (turn->receipts[turn->n_receipts - 1].outcome != RECEIPT_ISSUED)
 		return 0;
 	return eviction_ask(turn, &turn->receipts[turn->n_receipts - 1], true, err);
 }
@@ -329,6 +329,8 @@ int eviction_reconcile(void *context, uint32_t tenant, struct work_set *set, str
 	};
 	int64_t next_us;
 
+	if (reconciler->unseen.tenant == tenant)
+		end_write(reconciler, 0); /* its writes are over, whether they came to it or not */
 	cluster_expire_holds(reconciler->cluster, turn.now_real_us, &next_us);
 	if (!cluster_tenant_has(reconciler->cluster, tenant)) {
 		eviction_tell_none(reconciler, tenant);
@@ -338,8 +340,6 @@ int eviction_reconcile(void *context, uint32_t tenant, struct work_set *set, str
 		return 0;
 	if (decide(&turn, err) == 0)
 		return 0;
-	if (reconciler->unseen.tenant == tenant)
-		end_write(reconciler, 0); /* it is not sent */
 	return error_wrap(err, "evictions of tenant %.*s", STR_ARGS(turn.facts.name));
 }
 
@@ -349,14 +349,14 @@ static void receipts_written(struct eviction_reconciler *reconciler, uint32_t te
 {
 	struct eviction_unseen *unseen = &reconciler->unseen;
 	int64_t now_us = loop_now(reconciler->loop);
-	bool ours = unseen->under_way && unseen->tenant == tenant;
+	bool ours = unseen->under_way && unseen->tenant == tenant &&
+		    str_equal(str_from(unseen->id), str_from(write->uid));
 
 	if (ours)
 		end_write(reconciler, err ? EVICTION_UNSEEN_MOST_US : EVICTION_UNSEEN_WRITTEN_US);
 	if (err && !write_is_unanswered(err)) {
-		if (write->uid[0])
-			cluster_release_hold(reconciler->cluster, str_from(write->name),
-					     str_from(write->uid));
+		cluster_release_hold(reconciler->cluster, str_from(write->name),
+				     str_from(write->uid));
 		if (ours)
 			unseen->id[0] = '\0';
 	}

@@ -224,7 +224,7 @@ static bool still_may_go(const struct eviction_turn *turn, const struct receipt 
 	for (size_t i = 0; i < receipt->n_victims; i++) {
 		const struct receipt_pod *victim = &receipt->victims[i];
 
-		if (limits_asked(&turn->limits, victim->uid) ||
+		if (limits_names_victim(&turn->limits, victim->uid) ||
 		    limits_owner_until(&turn->limits, victim->namespace, victim->owner) >
 			    turn->now_real_us)
 			return false;

@@ -121,6 +121,8 @@ void eviction_tell_seen(struct eviction_turn *turn)
 			continue;
 		if (stands(turn, telling))
 			tell(turn->reconciler, telling);
+		else if (str_equal(str_from(telling->id), str_from(turn->reconciler->unseen.id)))
+			continue; /* it is waited for */
 		drop(telling);
 	}
 }

@@ -25,9 +25,9 @@ struct eviction_turn {
 	struct tenant_facts facts;
 	struct receipt *receipts; /* its own, the oldest first; with room for one more */
 	size_t n_receipts;
-	bool changed;        /* they are to be written */
-	bool in_vain;        /* there is a pod for which nobody may go; why is told */
-	struct str reserved; /* id of a new receipt, for which room is held; empty: none */
+	bool changed;      /* they are to be written */
+	bool in_vain;      /* there is a pod for which nobody may go; why is told */
+	struct str issued; /* id of a new receipt; empty: there is none */
 	struct limits_view limits;
 	struct work_set *set;
 	int64_t now_us, now_real_us;
@@ -55,7 +55,8 @@ struct str eviction_text_take(struct eviction_turn *turn, struct buf *text);
 /*
  * A receipt is to come to its outcome: logged, counted, told in an Event of the pod and of the
  * tenant, once its write was answered (written), or its tenant's status shows it in a later turn
- * (seen); else it is forgotten. The last forgets a tenant's, or all with TABLE_NONE.
+ * (seen); else it is forgotten, but for a new receipt that is waited for (struct eviction_unseen).
+ * The last forgets a tenant's, or all with TABLE_NONE.
  */
 void eviction_tell(struct eviction_turn *turn, const struct receipt *receipt, struct str note);
 void eviction_tell_written(struct eviction_reconciler *reconciler, uint32_t tenant);

@@ -131,30 +131,64 @@ static void room_of_a_receipt_whose_write_was_lost_is_let_go(void **state)
 	assert_int_equal(cluster_holds(w->cluster), 0);
 }
 
+/* Another tenant, of no namespace. */
+static uint32_t add_other(struct world *w)
+{
+	struct str name = STR("other");
+	struct label_requirement requirement = {STR("team"), LABEL_IN, &name, 1};
+	struct tenant_facts facts;
+	struct arena arena CLEANUP(arena_clear);
+
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	assert_true(cluster_tenant_facts(w->cluster, w->tenant, &arena, &facts));
+	facts.name = facts.uid = name;
+	facts.spec.namespaces = (struct label_selector){&requirement, 1};
+	assert_int_equal(cluster_apply_tenant(w->cluster, &facts, NULL), 0);
+	return cluster_tenant_find(w->cluster, name);
+}
+
 /* The API server may take its time, and the evictions follow its answer. */
-static void a_receipt_is_waited_for_while_its_write_is_under_way(void **state)
+static void others_wait_for_a_receipt_while_its_write_is_under_way(void **state)
 {
 	static const bool leads_anew[] = {false, true};
 	struct error lost = {.kind = ERROR_TIMEOUT};
 	struct world *w = *state;
+	uint32_t own = w->tenant, other = add_other(w);
 	struct work_set set, next;
 
 	for (size_t i = 0; i < ARRAY_SIZE(leads_anew); i++) {
+		w->tenant = own;
 		assert_in_range(decide(w, &set), 1, TURNS - 1);
+		w->tenant = other;
 		for (int k = 0; k < 3; k++) {
 			turn(w, 10 * USEC_PER_SEC, &next);
-			assert_int_equal(next.n_writes, 0);
+			assert_true(next.look_again_us < TIME_NEVER);
 			assert_int_equal(cluster_holds(w->cluster), 1);
 		}
 		if (leads_anew[i])
 			eviction_reconciler_lead(&w->reconciler);
 		else
-			eviction_written(&w->reconciler, w->tenant, &set.writes[0], NULL, &lost);
+			eviction_written(&w->reconciler, own, &set.writes[0], NULL, &lost);
 		work_set_clear(&set);
 		turn(w, 3 * USEC_PER_SEC, &next);
-		work_set_clear(&next);
 		assert_int_equal(cluster_holds(w->cluster), 0);
 	}
+}
+
+/* Another write of its set was in the way, and failed. */
+static void a_receipt_that_was_not_even_sent_is_given_up(void **state)
+{
+	struct error busy = {.kind = ERROR_THROTTLED, .http_status = 429};
+	struct world *w = *state;
+	struct work_write again = {.type = &api_pods, .subresource = "eviction"};
+	struct work_set set;
+
+	assert_in_range(decide(w, &set), 1, TURNS - 1);
+	work_set_clear(&set);
+	eviction_written(&w->reconciler, w->tenant, &again, NULL, &busy);
+	turn(w, 0, &set);
+	assert_int_equal(cluster_holds(w->cluster), 0);
+	work_set_clear(&set);
 }
 
 /* Its victims may be gone by then. */
@@ -316,6 +350,9 @@ static void a_receipt_whose_write_was_not_answered_is_told_once_it_is_seen(void 
 	for (int i = 0; i < 2; i++) {
 		eviction_written(&w->reconciler, w->tenant, &set.writes[0], NULL, &lost);
 		assert_int_equal(told(w), i);
+		turn(w, 0, &next); /* its watch is not that fast */
+		work_set_clear(&next);
+		assert_int_equal(told(w), i);
 		show_receipt(w, &set.writes[set.n_writes - 1], str_from(set.writes[0].uid));
 		turn(w, 0, &next);
 		work_set_clear(&next);
@@ -375,7 +412,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_search_goes_on_at_once_until_there_is_a_receipt),
 		TEST(room_of_a_receipt_whose_write_was_lost_is_let_go),
-		TEST(a_receipt_is_waited_for_while_its_write_is_under_way),
+		TEST(others_wait_for_a_receipt_while_its_write_is_under_way),
+		TEST(a_receipt_that_was_not_even_sent_is_given_up),
 		TEST(room_of_a_receipt_that_was_written_is_kept_while_its_watch_is_cut),
 		TEST(room_is_kept_where_an_outcome_could_not_be_written),
 		TEST(an_eviction_that_was_not_answered_is_no_refusal),

@@ -230,12 +230,12 @@ static void who_is_to_go_by_an_open_receipt_is_named_by_handle(void **state)
 		assert_true(cause_left_alone(*state, &views[i], &arena, &alone));
 		assert_int_equal(alone.n_pods, 1);
 		assert_int_equal(alone.pods[0], pod);
-		assert_true(limits_asked(&views[i], STR("a")));
-		assert_false(limits_asked(&views[i], STR("b")));
+		assert_true(limits_names_victim(&views[i], STR("a")));
+		assert_false(limits_names_victim(&views[i], STR("b")));
 		one.outcome = RECEIPT_HELPED;
 		assert_true(cause_left_alone(*state, &views[i], &arena, &alone));
 		assert_int_equal(alone.n_pods, 0);
-		assert_false(limits_asked(&views[i], STR("a")));
+		assert_false(limits_names_victim(&views[i], STR("a")));
 	}
 	arena_clear(&arena);
 }
