@@ -8,6 +8,7 @@
 #include "api/wire_koordinator.h"
 #include "api/wire_quota.h"
 #include "api/wire_tenant.h"
+#include "api/wire_zones.h"
 #include "model/gpunode.h"
 #include "model/node.h"
 #include "model/observed.h"
@@ -92,6 +93,9 @@ int api_pack_gpu_node(const struct wire_gpu_node *wire, struct arena *arena,
 /* Koordinator's, of a node. What cannot be made use of is no error: facts.layout is NULL. */
 int api_pack_koordinator_device(const struct wire_koordinator_device *wire, struct arena *arena,
 				struct published_facts *ret_facts, struct error *err);
+/* NodeResourceTopology, likewise. */
+int api_pack_node_topology(const struct wire_node_topology *wire, struct arena *arena,
+			   struct published_facts *ret_facts, struct error *err);
 
 /* resourceVersion as a number (comparable since 1.35), 0 when it is none. */
 uint64_t api_version_number(struct str resource_version);

@@ -3,6 +3,7 @@
 #include "api/pack.h"
 #include "api/publisher.h"
 #include "api/wire_koordinator.h"
+#include "api/zones.h"
 
 int api_pack_koordinator_device(const struct wire_koordinator_device *wire, struct arena *arena,
 				struct published_facts *ret_facts, struct error *err)
@@ -17,6 +18,21 @@ int api_pack_koordinator_device(const struct wire_koordinator_device *wire, stru
 	if (pack_check_meta(&wire->meta, err) < 0 ||
 	    publishers_read(&input, &pack, &facts.layout) < 0)
 		return pack_locate(err, "Device", &wire->meta);
+	*ret_facts = facts;
+	return 0;
+}
+
+int api_pack_node_topology(const struct wire_node_topology *wire, struct arena *arena,
+			   struct published_facts *ret_facts, struct error *err)
+{
+	const struct pack pack = {arena, err};
+	struct published_facts facts = {
+		.node = wire->meta.name,
+		.resource_version = api_version_number(wire->meta.resource_version),
+	};
+
+	if (pack_check_meta(&wire->meta, err) < 0 || zones_read(wire, &pack, &facts.layout) < 0)
+		return pack_locate(err, "NodeResourceTopology", &wire->meta);
 	*ret_facts = facts;
 	return 0;
 }

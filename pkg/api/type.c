@@ -11,6 +11,7 @@
 #include "api/wire_koordinator.h"
 #include "api/wire_storage.h"
 #include "api/wire_tenant.h"
+#include "api/wire_zones.h"
 
 #define CORE(variable, plural_, kind_, namespaced_, schema_, outline_)                            \
 	const struct api_type variable = {                                                        \
@@ -108,6 +109,15 @@ const struct api_type api_koordinator_devices = {
 	.plural = "devices",
 	.kind = "Device",
 	.schema = &wire_koordinator_device_schema,
+	.outline = &wire_outline_schema,
+};
+
+const struct api_type api_node_topologies = {
+	.group = "topology.node.k8s.io",
+	.version = "v1alpha2",
+	.plural = "noderesourcetopologies",
+	.kind = "NodeResourceTopology",
+	.schema = &wire_node_topology_schema,
 	.outline = &wire_outline_schema,
 };
 

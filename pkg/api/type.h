@@ -25,7 +25,7 @@ extern const struct api_type api_pods, api_nodes, api_namespaces, api_resource_q
 /* resource.k8s.io/v1: served since Kubernetes 1.34, if at all */
 extern const struct api_type api_resource_claims, api_resource_slices, api_device_classes;
 extern const struct api_type api_gpu_memory_quotas, api_tenants;
-extern const struct api_type api_koordinator_devices;
+extern const struct api_type api_koordinator_devices, api_node_topologies;
 extern const struct api_type api_gpu_nodes;       /* what agents write */
 extern const struct api_type api_policy_bindings; /* of ValidatingAdmissionPolicies */
 extern const struct api_type api_budgets;         /* PodDisruptionBudgets */

@@ -31,6 +31,7 @@ struct cluster *cluster_new(const struct hash_key *key)
 	table_init(&cluster->agents, sizeof(struct agent_record));
 	table_init(&cluster->gpu_nodes, sizeof(struct gpu_node_record));
 	table_init(&cluster->published, sizeof(struct published_record));
+	table_init(&cluster->zones, sizeof(struct published_record));
 	table_init(&cluster->exits, sizeof(struct exit_record));
 	table_init(&cluster->gangs, sizeof(struct gang_record));
 	table_init(&cluster->budgets, sizeof(struct budget_record));
@@ -98,7 +99,7 @@ static void free_tables(struct cluster *cluster)
 		&cluster->exits,      &cluster->gangs,       &cluster->budgets,
 		&cluster->jobs,       &cluster->gpu_nodes,   &cluster->published,
 		&cluster->offers,     &cluster->kinds,       &cluster->uses,
-		&cluster->wants,
+		&cluster->wants,      &cluster->zones,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
@@ -114,6 +115,7 @@ static void free_maps(struct cluster *cluster)
 		&cluster->tenants_by_name,   &cluster->agents_by_node, &cluster->gpu_nodes_by_name,
 		&cluster->published_by_name, &cluster->kinds_by_value, &cluster->wants_by_value,
 		&cluster->layouts_by_shape,  &cluster->gangs_by_key,   &cluster->jobs_by_owner,
+		&cluster->zones_by_name,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
@@ -166,6 +168,7 @@ static const char *kind_name(enum cluster_kind kind)
 		[CLUSTER_AGENTS] = "Lease",
 		[CLUSTER_GPU_NODES] = "GpuNode",
 		[CLUSTER_PUBLISHED] = "Device",
+		[CLUSTER_ZONES] = "NodeResourceTopology",
 		[CLUSTER_BUDGETS] = "PodDisruptionBudget",
 		[CLUSTER_JOBS] = "Job",
 		[CLUSTER_VOLUME_CLAIMS] = "PersistentVolumeClaim",
@@ -252,7 +255,8 @@ static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint3
 		gpu_node_remove(cluster, handle);
 		break;
 	case CLUSTER_PUBLISHED:
-		published_remove(cluster, handle);
+	case CLUSTER_ZONES:
+		published_remove(cluster, kind, handle);
 		break;
 	case CLUSTER_BUDGETS:
 		budget_remove(cluster, handle);
@@ -304,7 +308,8 @@ static uint32_t record_find(const struct cluster *cluster, enum cluster_kind kin
 	case CLUSTER_GPU_NODES:
 		return gpu_node_find(cluster, name);
 	case CLUSTER_PUBLISHED:
-		return published_find(cluster, name);
+	case CLUSTER_ZONES:
+		return published_find(cluster, kind, name);
 	case CLUSTER_BUDGETS:
 		return budget_find(cluster, namespace, name);
 	case CLUSTER_JOBS:
@@ -362,6 +367,7 @@ static struct population population_of(const struct cluster *cluster, enum clust
 				       offsetof(struct gpu_node_record, epoch)},
 		[CLUSTER_PUBLISHED] = {&cluster->published,
 				       offsetof(struct published_record, epoch)},
+		[CLUSTER_ZONES] = {&cluster->zones, offsetof(struct published_record, epoch)},
 		[CLUSTER_BUDGETS] = {&cluster->budgets, offsetof(struct budget_record, epoch)},
 		[CLUSTER_JOBS] = {&cluster->jobs, offsetof(struct job_record, epoch)},
 		[CLUSTER_VOLUME_CLAIMS] = {&cluster->storage.claims,

@@ -53,6 +53,7 @@ enum cluster_kind {
 	CLUSTER_AGENTS,        /* Leases of nodes' agents; cluster/nodes/agents.h */
 	CLUSTER_GPU_NODES,     /* what agents tell of pods; cluster/nodes/gpunodes.h */
 	CLUSTER_PUBLISHED,     /* layouts by others; cluster/nodes/published.h */
+	CLUSTER_ZONES,         /* likewise, of cards that are only counted */
 	CLUSTER_BUDGETS,       /* PodDisruptionBudgets; cluster/leaving/budgets.h */
 	CLUSTER_JOBS,          /* those that end with a pod; cluster/leaving/victims.h */
 	CLUSTER_VOLUME_CLAIMS, /* PersistentVolumeClaims; cluster/volumes/volumes.h */

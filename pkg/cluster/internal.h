@@ -276,11 +276,12 @@ void node_gone(struct cluster *cluster, uint32_t node);
 
 /* --- nodes/published.c */
 
-uint32_t published_find(const struct cluster *cluster, struct str name);
-/* Of the node of this name; NULL: none. Good until one comes or goes. */
+/* @kind: CLUSTER_PUBLISHED or CLUSTER_ZONES. */
+uint32_t published_find(const struct cluster *cluster, enum cluster_kind kind, struct str name);
+/* What counts of the node of this name; NULL: nothing. Good until one comes or goes. */
 const struct node_layout *published_layout(const struct cluster *cluster, struct str name);
-void published_remove(struct cluster *cluster, uint32_t published);
-size_t published_bytes(const struct cluster *cluster);
+void published_remove(struct cluster *cluster, enum cluster_kind kind, uint32_t published);
+size_t published_bytes(const struct cluster *cluster, enum cluster_kind kind);
 
 /* --- nodes/layouts.c */
 

@@ -44,6 +44,8 @@ static const struct names {
 	[CLUSTER_PUBLISHED] = {offsetof(struct cluster, published),
 			       offsetof(struct cluster, published_by_name),
 			       offsetof(struct published_record, name)},
+	[CLUSTER_ZONES] = {offsetof(struct cluster, zones), offsetof(struct cluster, zones_by_name),
+			   offsetof(struct published_record, name)},
 };
 
 static uint32_t name_at(const struct cluster *cluster, enum cluster_kind kind, uint32_t handle)

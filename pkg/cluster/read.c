@@ -420,7 +420,9 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 	stats.objects[CLUSTER_GPU_NODES] = cluster->gpu_nodes.count;
 	stats.bytes[CLUSTER_GPU_NODES] = gpu_nodes_bytes(cluster) + series_bytes(cluster);
 	stats.objects[CLUSTER_PUBLISHED] = cluster->published.count;
-	stats.bytes[CLUSTER_PUBLISHED] = published_bytes(cluster);
+	stats.bytes[CLUSTER_PUBLISHED] = published_bytes(cluster, CLUSTER_PUBLISHED);
+	stats.objects[CLUSTER_ZONES] = cluster->zones.count;
+	stats.bytes[CLUSTER_ZONES] = published_bytes(cluster, CLUSTER_ZONES);
 	storage_stats(cluster, &stats);
 	dra_stats(&cluster->dra, &stats);
 	stats.shared_bytes = intern_bytes(cluster->intern) + vectors_bytes(&cluster->vectors) +

@@ -479,7 +479,7 @@ struct cluster {
 	struct map wants_by_value;
 	uint64_t wants_changed;
 	struct table tenants, selections, bindings, evictions, layouts, assumptions, agents;
-	struct table gpu_nodes, published, exits, gangs, budgets, jobs, demands, bystanders;
+	struct table gpu_nodes, published, zones, exits, gangs, budgets, jobs, demands, bystanders;
 	struct table repellers, occupants;
 	struct map demands_by_value, bystanders_by_key;
 	struct texts texts; /* of cluster/hosts and cluster/volumes */
@@ -489,7 +489,7 @@ struct cluster {
 	struct series_list series[DEVICE_SERIES_COUNT];
 	int64_t series_since_us; /* monotonic: older figures do not count */
 	struct map pods_by_name, nodes_by_name, namespaces_by_name, kinds_by_value, agents_by_node;
-	struct map gpu_nodes_by_name, published_by_name;
+	struct map gpu_nodes_by_name, published_by_name, zones_by_name;
 	struct map tenants_by_name, layouts_by_shape, gangs_by_key;
 	uint64_t layouts_made;
 	struct node_stamp *stamps; /* owned: by handles of nodes */

@@ -160,7 +160,17 @@ static int apply_koordinator(struct kinds_sink *sink, const void *object, struct
 
 	if (api_pack_koordinator_device(object, arena, &facts, err) < 0)
 		return -1;
-	return cluster_apply_published(sink->cluster, &facts, err);
+	return cluster_apply_published(sink->cluster, CLUSTER_PUBLISHED, &facts, err);
+}
+
+static int apply_zones(struct kinds_sink *sink, const void *object, struct arena *arena,
+		       struct error *err)
+{
+	struct published_facts facts;
+
+	if (api_pack_node_topology(object, arena, &facts, err) < 0)
+		return -1;
+	return cluster_apply_published(sink->cluster, CLUSTER_ZONES, &facts, err);
 }
 
 static int apply_budget(struct kinds_sink *sink, const void *object, struct arena *arena,
@@ -328,6 +338,7 @@ static const struct kinds_watched watched[CLUSTER_KIND_COUNT] = {
 	[CLUSTER_PUBLISHED] = {.type = &api_koordinator_devices,
 			       .apply = apply_koordinator,
 			       .optional = true},
+	[CLUSTER_ZONES] = {.type = &api_node_topologies, .apply = apply_zones, .optional = true},
 	[CLUSTER_BUDGETS] = {.type = &api_budgets,
 			     .apply = apply_budget,
 			     .outline = outline_budget},

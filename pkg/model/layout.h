@@ -116,8 +116,11 @@ struct layout {
 	uint64_t generation; /* counts what the agent has published */
 	struct layout_kubelet kubelet;
 	const struct layout_numa *numas;
-	size_t n_numas;            /* at most LIMIT_LAYOUT_NUMAS */
-	bool cpus_unknown;         /* numas may be some of them, and tell none of their CPUs */
+	size_t n_numas;    /* at most LIMIT_LAYOUT_NUMAS */
+	bool cpus_unknown; /* numas may be some of them, or some tell none of their CPUs */
+	/* So many cards of each NUMA node are counted, and which they are nobody tells: the layout
+	 * holds of a node whose GPUs are as many cards, whole and sound, and none by DRA. */
+	bool counted;
 	const uint32_t *distances; /* n_numas x n_numas as in ACPI's SLIT, 10 is local; or NULL */
 	const struct layout_bridge *bridges;
 	size_t n_bridges; /* at most LIMIT_LAYOUT_BRIDGES */

@@ -44,7 +44,8 @@ struct place_answer place_fit_claims(const struct place *place, uint32_t node)
 	if (!more && (claims.devices <= 1 || (!claims.allocated && claims.numa_together &&
 					      place->topology.scope == LAYOUT_NUMA)))
 		return (struct place_answer){PLACE_FITS, 0};
-	if (claims.others > 0)
+	/* Its cards are those of a plugin, and none of DRA's. */
+	if (claims.others > 0 || room.topo->counted)
 		return refuse(PLACE_CLAIMS_UNKNOWN);
 	switch (topo_in_one_domain(room.topo, place->topology.scope,
 				   possible(&room, &claims, more))) {

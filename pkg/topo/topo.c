@@ -204,6 +204,7 @@ static struct topo *allocate(const struct layout *layout)
 	assert(n <= LIMIT_LAYOUT_GPUS && layout->n_bridges <= LIMIT_LAYOUT_BRIDGES);
 	topo = mem_alloc(sizeof(*topo) + n * sizeof(topo->cards[0]));
 	topo->kubelet = layout->kubelet;
+	topo->counted = layout->counted;
 	topo->n_cards = (uint32_t)n;
 	topo->pairs = mem_alloc_array(n * n, sizeof(*topo->pairs));
 	for (size_t i = 0; i < layout->n_numas; i++)

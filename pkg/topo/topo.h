@@ -32,6 +32,7 @@ struct topo {
 	uint32_t n_cards, n_cpu_nodes;     /* NUMA nodes with CPUs, or TOPO_CPU_NODES_UNKNOWN */
 	uint32_t cpus[LIMIT_POLICY_NUMAS]; /* of each NUMA node, by its index */
 	uint64_t usable;                   /* those that have not failed */
+	bool counted;                      /* as of struct layout */
 	int64_t *pairs;                    /* n_cards x n_cards: how close, 0 to itself */
 	struct topo_card cards[];
 };

@@ -15,6 +15,7 @@ import types
 import dra
 import pytest
 import scheduler as lib
+import zones
 from cluster import Cluster, NotYet, wait_for
 from controller import install
 from gpus import SOAK, Namespace
@@ -25,6 +26,8 @@ from tenants import Tenant
 RUN = secrets.token_hex(2)
 SEED = 7
 TOPOLOGY = "gpuqos.io/topology"
+# As GFD labels a node.
+H100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.memory": "81559"}
 
 
 def ask(port, certs, verb, body):
@@ -53,7 +56,8 @@ def add_nodes(placed, kind, policy, count=4, published=True):
     for i in range(count):
         made = layout(policy, f"GPU-{kind}-{i}")
         annotations = {TOPOLOGY: json.dumps(made)} if published else {}
-        placed.kubelets.node(f"{kind}-{i}", made, labels={"kind": kind}, annotations=annotations)
+        labels = {"kind": kind} if published else {"kind": kind, **H100}
+        placed.kubelets.node(f"{kind}-{i}", made, labels=labels, annotations=annotations)
 
 
 def namespace_with(placed, **topology):
@@ -74,12 +78,12 @@ def settle(namespace, prefix, count):
     return wait_for(settled, f"{count} pods have settled", timeout=180)
 
 
-def race(placed, namespace, kind, rounds=3):
+def race(placed, namespace, kind, rounds=3, cpus=4):
     """As test_kubelet_devices.race(): the load that brings forth misplacements where nobody minds."""
     dice = random.Random(SEED)
     for turn in range(rounds):
         sizes = [dice.choice((1, 2, 2)) if turn else 1 for _ in range(32)]
-        made = [gpu_pod(f"{kind}-{turn}-{i}", size, 4 * size, {"kind": kind}) for i, size in enumerate(sizes)]
+        made = [gpu_pod(f"{kind}-{turn}-{i}", size, cpus * size, {"kind": kind}) for i, size in enumerate(sizes)]
         for response in placed.cluster.create_many(namespace.pods, made):
             response.ok()
         pods = settle(namespace, f"{kind}-{turn}-", len(made))
@@ -99,6 +103,61 @@ def test_required_pods_are_aligned_or_wait(placed, tell):
     assert not spanning(verdicts)
     assert not rejected(verdicts), json.dumps(rejected(verdicts)[:3]) + json.dumps(placed.kubelets.report().nodes)
     tell(f"Required: 0 of {len(admitted(verdicts))} pods span NUMA nodes, 0 rejected")
+
+
+def known(placed):
+    return placed.controller.metric("gpuqos_node_layouts", state="Known")
+
+
+def test_cards_that_are_only_counted_are_aligned_or_wait(placed, tell):
+    """Nodes of which nothing tells but a NodeResourceTopology, of a kind that came after the controller."""
+    kind = f"zones-{RUN}"
+    add_nodes(placed, kind, "single-numa-node", published=False)
+    namespace, _ = namespace_with(placed, policy="Required", scope="NUMA")
+    placed.cluster.api("POST", namespace.pods, gpu_pod("early", 2, 8, {"kind": kind})).ok()
+    assert "topology is not known" in refusal(settle(namespace, "early", 1)["early"])
+    namespace.delete_pod("early", force=True)
+    before = known(placed)
+    zones.install(placed.cluster)
+    for i in range(4):
+        zones.publish(placed.cluster, f"{kind}-{i}", layout("single-numa-node", f"GPU-{kind}-{i}"))
+    wait_for(lambda: known(placed) == before + 4 or NotYet(known(placed)), "zones are read")
+    pairs = [gpu_pod(f"pair-{i}", 2, 2, {"kind": kind}) for i in range(14)]
+    for response in placed.cluster.create_many(namespace.pods, pairs):
+        response.ok()
+    bound = [name for name, p in settle(namespace, "pair-", len(pairs)).items() if p["spec"].get("nodeName")]
+    # Of a node with three pairs nobody can tell whether the two cards that are left lie together.
+    assert len(bound) == 4 * 3
+    for name in bound[::2]:
+        namespace.delete_pod(name, force=True)
+    verdicts = race(placed, namespace, kind, cpus=1)
+    assert len(admitted(verdicts)) > 32
+    assert not spanning(verdicts)
+    assert not rejected(verdicts), json.dumps(rejected(verdicts)[:3])
+    tell(f"Required by counted cards: 0 of {len(admitted(verdicts))} pods span NUMA nodes, 0 rejected")
+
+
+def test_counts_that_contradict_the_node_are_unknown(placed):
+    kind = f"miscount-{RUN}"
+    node, made = f"{kind}-0", layout("single-numa-node", f"GPU-{kind}-0")
+    zones.install(placed.cluster)
+    add_nodes(placed, kind, "single-numa-node", count=1, published=False)
+    zones.publish(placed.cluster, node, made | {"gpus": made["gpus"][:-1]})
+
+    def contradicts():
+        return placed.controller.metric("gpuqos_node_layout_unknown", node=node, reason="Contradicts") == 1
+    wait_for(lambda: contradicts() or NotYet("it does not contradict"), "seven cards are not eight")
+    namespace, _ = namespace_with(placed, policy="Required", scope="NUMA")
+    placed.cluster.api("POST", namespace.pods, gpu_pod("pair", 2, 8, {"kind": kind})).ok()
+    assert "topology is not known (Contradicts)" in refusal(settle(namespace, "pair", 1)["pair"])
+
+    def told():
+        events = placed.cluster.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+        notes = [e["note"] for e in events if e["reason"] == "TopologyContradicts" and e["regarding"]["name"] == node]
+        return notes or NotYet(len(events))
+    assert "NodeResourceTopology does not count just the GPUs" in wait_for(told, "an Event says so")[0]
+    zones.replace(placed.cluster, node, zones.zones(made))
+    wait_for(lambda: not contradicts() or NotYet("it contradicts"), "eight cards are")
 
 
 def test_a_refusal_names_the_reason(placed):

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "codec/json.h"
 #include "codec/pb.h"
+#include "model/layout.h"
 
 union any_object {
 	uint64_t present;
@@ -36,6 +37,7 @@ union any_object {
 	struct wire_csi_driver csi_driver;
 	struct wire_gpu_node gpu_node;
 	struct wire_koordinator_device koordinator;
+	struct wire_node_topology topology;
 };
 
 static void check(bool good)
@@ -352,6 +354,32 @@ static void pack_koordinator(const union any_object *object, struct arena *arena
 	      (facts.layout->n_gpus > 0 && facts.layout->n_gpus <= LIMIT_LAYOUT_GPUS));
 }
 
+static void check_counted(const struct layout *layout)
+{
+	check(layout->counted && layout->n_gpus > 0 && layout->n_gpus <= LIMIT_LAYOUT_GPUS);
+	check(layout->n_numas > 0 && layout->n_numas <= LIMIT_LAYOUT_NUMAS);
+	for (size_t i = 0; i < layout->n_numas; i++) {
+		check(i == 0 || layout->numas[i - 1].id < layout->numas[i].id);
+		check(layout->numas[i].n_cpus <= LIMIT_LAYOUT_CPUS);
+	}
+	for (size_t i = 0; i < layout->n_gpus; i++)
+		check(layout->gpus[i].numa < layout->n_numas);
+	for (size_t i = 0; layout->distances && i < layout->n_numas * layout->n_numas; i++)
+		check(layout->distances[i] >= 10 && layout->distances[i] <= 255);
+	check(layout->kubelet.static_cpu == (layout->kubelet.policy != LAYOUT_POLICY_UNKNOWN));
+}
+
+static void pack_topology(const union any_object *object, struct arena *arena, struct error *err)
+{
+	struct published_facts facts;
+
+	if (api_pack_node_topology(&object->topology, arena, &facts, err) < 0)
+		return;
+	check(!str_empty(facts.node));
+	if (facts.layout)
+		check_counted(facts.layout);
+}
+
 static void pack_gpu_node(const union any_object *object, struct arena *arena, struct error *err)
 {
 	struct gpu_node_facts facts;
@@ -392,6 +420,7 @@ static const struct {
 	{&wire_storage_class_schema, pack_storage_class},
 	{&wire_csi_node_schema, pack_csi_node},
 	{&wire_csi_driver_schema, pack_csi_driver},
+	{&wire_node_topology_schema, pack_topology},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

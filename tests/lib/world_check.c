@@ -172,6 +172,7 @@ void world_watch_change(struct world *w, enum cluster_kind kind, int index)
 	case CLUSTER_AGENTS:
 	case CLUSTER_GPU_NODES:
 	case CLUSTER_PUBLISHED:
+	case CLUSTER_ZONES:
 	case CLUSTER_BUDGETS:
 	case CLUSTER_JOBS:
 	case CLUSTER_VOLUME_CLAIMS:

@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/checked.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "cluster/internal.h"
 #include "cluster/nodes/links.h"
 #include "cluster/placing/placement.h"
 #include "model/layout.h"
+#include "model/resource.h"
 
 #define ID_SIZE sizeof(uint64_t)
 
@@ -54,6 +56,7 @@ static struct str shape_of(struct cluster *cluster, const struct layout *layout)
 		layout->kubelet.policy,   layout->kubelet.pod_scope,  layout->kubelet.static_cpu,
 		(int64_t)layout->n_gpus,  (int64_t)layout->n_bridges, (int64_t)layout->n_links,
 		(int64_t)layout->n_numas, layout->distances != NULL,  layout->cpus_unknown,
+		layout->counted,
 	};
 
 	buf_reset(shape);
@@ -288,13 +291,53 @@ void layout_follow(struct cluster *cluster, uint32_t node, const struct node_fac
 
 /* --- whether it counts */
 
+/* Asked for by annotation, KAI's: of cards that kubelet gave to a pod of KAI's own. */
+static bool is_part_of_whole(const struct cluster *cluster, const struct offer_kind *kind)
+{
+	return kind->sharing == DEVICE_FRACTION &&
+	       resource_quota_key_kind(intern_str(cluster->intern, kind->resource)) ==
+		       RESOURCE_KEY_NONE;
+}
+
+/*
+ * Cards that are only counted can be told from nothing else that the node has, so all that it
+ * offers has to be them: of a card that failed, or is cut, or that a scheduler chooses, nobody
+ * knows which one it is.
+ */
+static bool is_counted_whole(const struct cluster *cluster, const struct node_record *record,
+			     uint32_t n_cards)
+{
+	int64_t sum = 0;
+
+	for (uint32_t h = record->first_offer; h != TABLE_NONE; h = offer_at(cluster, h)->next) {
+		const struct offer_cell *offer = offer_at(cluster, h);
+		const struct offer_kind *kind = kind_at(cluster, offer->kind);
+
+		if (is_part_of_whole(cluster, kind))
+			continue;
+		if (kind->sharing != DEVICE_WHOLE || offer->allocatable != offer->count)
+			return false;
+		sum = saturating_add(sum, offer->count);
+	}
+	return sum == n_cards;
+}
+
+static bool contradicts(const struct cluster *cluster, const struct node_record *record)
+{
+	const struct topo *topo = layout_at(cluster, record->wires.layout)->topo;
+
+	if (topo->counted)
+		return !is_counted_whole(cluster, record, topo->n_cards);
+	return room_cards(cluster, record) > topo->n_cards;
+}
+
 static enum layout_state judge(const struct cluster *cluster, const struct node_record *record)
 {
 	/* Of a node that was not seen nothing is published. */
 	if (record->wires.layout == TABLE_NONE)
 		return record->published == LAYOUT_IS_KNOWN ? LAYOUT_IS_ABSENT
 							    : (enum layout_state)record->published;
-	if (room_cards(cluster, record) > layout_at(cluster, record->wires.layout)->topo->n_cards)
+	if (contradicts(cluster, record))
 		return LAYOUT_IS_CONTRADICTS;
 	if (record->agent_asked && !record->agent_lives)
 		return LAYOUT_IS_AGENT_GONE;

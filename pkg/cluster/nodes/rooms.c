@@ -247,7 +247,13 @@ struct cluster_room cluster_room_for(const struct cluster *cluster, const struct
 
 struct str cluster_layout_problem(const struct cluster *cluster, uint32_t node)
 {
-	return intern_str(cluster->intern, node_at(cluster, node)->layout_problem);
+	const struct node_record *record = node_at(cluster, node);
+
+	if (record->state == LAYOUT_IS_CONTRADICTS &&
+	    layout_at(cluster, record->wires.layout)->topo->counted)
+		return STR("its NodeResourceTopology does not count just the GPUs that it offers, "
+			   "or not all of those are whole and healthy cards");
+	return intern_str(cluster->intern, record->layout_problem);
 }
 
 int64_t cluster_pod_units(const struct cluster *cluster, uint32_t pod_handle, uint32_t offer)

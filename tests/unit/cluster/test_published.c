@@ -72,7 +72,19 @@ static void object(struct world *w, const struct layout *layout)
 {
 	const struct published_facts facts = {STR("n"), ++w->version, layout};
 
-	assert_int_equal(cluster_apply_published(w->cluster, &facts, NULL), 0);
+	assert_int_equal(cluster_apply_published(w->cluster, CLUSTER_PUBLISHED, &facts, NULL), 0);
+}
+
+/* What an object that only counts cards tells of so many of them. */
+static void counted(struct world *w, size_t cards)
+{
+	struct layout layout = w->of_object.layout;
+	const struct published_facts facts = {STR("n"), ++w->version, &layout};
+
+	layout.writer = STR("NodeResourceTopology");
+	layout.counted = true;
+	layout.n_gpus = cards;
+	assert_int_equal(cluster_apply_published(w->cluster, CLUSTER_ZONES, &facts, NULL), 0);
 }
 
 /* --- what counts */
@@ -142,7 +154,7 @@ static void an_older_one_is_passed_over(void **state)
 	w->version = 10;
 	node(w, NULL, LAYOUT_IS_ABSENT);
 	object(w, &w->of_object.layout);
-	assert_int_equal(cluster_apply_published(w->cluster, &old, NULL), 0);
+	assert_int_equal(cluster_apply_published(w->cluster, CLUSTER_PUBLISHED, &old, NULL), 0);
 	assert_room(w, LAYOUT_IS_KNOWN, OBJECT_CARDS);
 }
 
@@ -168,6 +180,112 @@ static void a_layout_of_too_few_cards_contradicts(void **state)
 	assert_room(w, LAYOUT_IS_CONTRADICTS, 0);
 }
 
+/* --- cards that are only counted */
+
+static void cards_that_are_named_come_before_those_that_are_counted(void **state)
+{
+	struct world *w = *state;
+
+	counted(w, 1);
+	node(w, NULL, LAYOUT_IS_ABSENT);
+	assert_room(w, LAYOUT_IS_KNOWN, 1);
+	object(w, &w->of_object.layout);
+	assert_room(w, LAYOUT_IS_KNOWN, OBJECT_CARDS);
+	object(w, NULL);
+	assert_room(w, LAYOUT_IS_KNOWN, 1);
+	node(w, &w->of_node.layout, LAYOUT_IS_KNOWN);
+	assert_room(w, LAYOUT_IS_KNOWN, NODE_CARDS);
+	node(w, NULL, LAYOUT_IS_ABSENT);
+	cluster_delete(w->cluster, CLUSTER_ZONES, STR_NONE, STR("n"));
+	assert_room(w, LAYOUT_IS_ABSENT, 0);
+}
+
+static void one_of_a_kind_that_a_full_state_does_not_have_is_gone(void **state)
+{
+	struct world *w = *state;
+
+	counted(w, 1);
+	object(w, &w->of_object.layout);
+	node(w, NULL, LAYOUT_IS_ABSENT);
+	cluster_begin_replace(w->cluster, CLUSTER_ZONES);
+	cluster_end_replace(w->cluster, CLUSTER_ZONES);
+	assert_room(w, LAYOUT_IS_KNOWN, OBJECT_CARDS);
+	cluster_begin_replace(w->cluster, CLUSTER_PUBLISHED);
+	cluster_end_replace(w->cluster, CLUSTER_PUBLISHED);
+	assert_room(w, LAYOUT_IS_ABSENT, 0);
+}
+
+#define WHOLE(n, given)                                                                  \
+	{                                                                                \
+		.resource = STR("nvidia.com/gpu"), .count = (n), .allocatable = (given), \
+		.unit_memory = 1 << 30, .sharing = DEVICE_WHOLE                          \
+	}
+#define PART(name, how)                                                                      \
+	{                                                                                    \
+		.resource = STR(name), .count = 4, .allocatable = 4, .unit_memory = 1 << 20, \
+		.sharing = (how)                                                             \
+	}
+
+static void they_count_where_they_are_all_that_the_node_offers(void **state)
+{
+	const struct {
+		const char *sentence;
+		struct device_offer offers[2];
+		size_t n;
+		bool known;
+	} rows[] = {
+		{"as many", {WHOLE(4, 4)}, 1, true},
+		{"fewer than are counted", {WHOLE(3, 3)}, 1, false},
+		{"more than are counted", {WHOLE(5, 5)}, 1, false},
+		{"one of them failed", {WHOLE(4, 3)}, 1, false},
+		{"one failed, and is not counted", {WHOLE(5, 4)}, 1, false},
+		{"another's make it as many",
+		 {WHOLE(2, 2),
+		  {.resource = STR("amd.com/gpu"),
+		   .count = 2,
+		   .allocatable = 2,
+		   .unit_memory = 1 << 30,
+		   .sharing = DEVICE_WHOLE}},
+		 2,
+		 true},
+		{"replicas", {PART("nvidia.com/gpu", DEVICE_TIME_SLICED)}, 1, false},
+		{"some are cut",
+		 {WHOLE(4, 4), PART("nvidia.com/mig-1g.10gb", DEVICE_MIG)},
+		 2,
+		 false},
+		{"a scheduler chooses cards",
+		 {WHOLE(4, 4), PART("nvidia.com/gpumem", DEVICE_FRACTION)},
+		 2,
+		 false},
+		{"KAI takes whole cards for its parts",
+		 {WHOLE(4, 4), PART("kai.scheduler/gpu-fraction", DEVICE_FRACTION)},
+		 2,
+		 true},
+	};
+	struct world *w = *state;
+
+	counted(w, 4);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct node_facts facts = {
+			.name = STR("n"),
+			.uid = STR("n"),
+			.resource_version = ++w->version,
+			.ready = NODE_READY,
+			.offers = rows[i].offers,
+			.n_offers = rows[i].n,
+			.layout_state = LAYOUT_IS_ABSENT,
+		};
+		uint32_t at;
+
+		assert_int_equal(cluster_apply_node(w->cluster, &facts, NULL), 0);
+		at = cluster_node_find(w->cluster, STR("n"));
+		if (cluster_room(w->cluster, at).state !=
+			    (rows[i].known ? LAYOUT_IS_KNOWN : LAYOUT_IS_CONTRADICTS) ||
+		    str_empty(cluster_layout_problem(w->cluster, at)) != rows[i].known)
+			fail_msg("%s", rows[i].sentence);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +296,9 @@ int main(void)
 		IN_WORLD(an_older_one_is_passed_over),
 		IN_WORLD(one_that_a_full_state_does_not_have_is_gone),
 		IN_WORLD(a_layout_of_too_few_cards_contradicts),
+		IN_WORLD(cards_that_are_named_come_before_those_that_are_counted),
+		IN_WORLD(one_of_a_kind_that_a_full_state_does_not_have_is_gone),
+		IN_WORLD(they_count_where_they_are_all_that_the_node_offers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

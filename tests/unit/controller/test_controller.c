@@ -47,7 +47,8 @@ static const char *const watches[] = {"WATCH poddisruptionbudgets",
 				      "WATCH deviceclasses",
 				      "WATCH leases",
 				      "WATCH gpunodes",
-				      "WATCH devices"};
+				      "WATCH devices",
+				      "WATCH noderesourcetopologies"};
 
 struct world {
 	struct fake_kube_world kube;

@@ -17,12 +17,22 @@
 #define UID  "00000000-0000-4000-8000-00000000000" /* of a pod, but for its last digit */
 
 /* But the budgets, which setup completes. */
-static const char *const watches[] = {
-	"WATCH jobs",           "WATCH pods",           "WATCH gpumemoryquotas",
-	"WATCH nodes",          "WATCH namespaces",     "WATCH resourcequotas",
-	"WATCH limitranges",    "WATCH tenantqos",      "WATCH validatingadmissionpolicybindings",
-	"WATCH resourceclaims", "WATCH resourceslices", "WATCH deviceclasses",
-	"WATCH leases",         "WATCH gpunodes",       "WATCH devices"};
+static const char *const watches[] = {"WATCH jobs",
+				      "WATCH pods",
+				      "WATCH gpumemoryquotas",
+				      "WATCH nodes",
+				      "WATCH namespaces",
+				      "WATCH resourcequotas",
+				      "WATCH limitranges",
+				      "WATCH tenantqos",
+				      "WATCH validatingadmissionpolicybindings",
+				      "WATCH resourceclaims",
+				      "WATCH resourceslices",
+				      "WATCH deviceclasses",
+				      "WATCH leases",
+				      "WATCH gpunodes",
+				      "WATCH devices",
+				      "WATCH noderesourcetopologies"};
 
 static const char node[] =
 	"{\"metadata\":{\"name\":\"n\",\"uid\":\"n\",\"resourceVersion\":\"10\",\"labels\":{"

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/macros.h"
 #include "cluster/looks.h"
+#include "cluster/nodes/published.h"
 #include "cluster/placing/assume.h"
 #include "cluster/placing/reserve.h"
 #include "cluster/read.h"
@@ -426,6 +427,40 @@ static void required_is_refused_where_it_is_not_certain(void **state)
 	}
 }
 
+/* Cards of a plugin all lie on one NUMA node, and where those of a driver are nobody tells. */
+static void of_cards_that_are_only_counted_nothing_is_certain(void **state)
+{
+	struct scene *s = *state;
+	const struct device_offer offer = {
+		.resource = STR("nvidia.com/gpu"),
+		.unit_memory = 80 * GIB,
+		.count = CARDS,
+		.allocatable = CARDS,
+		.sharing = DEVICE_WHOLE,
+	};
+	const struct node_facts node = {
+		.name = STR("n"),
+		.uid = STR("n"),
+		.resource_version = ++s->version,
+		.ready = NODE_READY,
+		.offers = &offer,
+		.n_offers = 1,
+		.layout_state = LAYOUT_IS_ABSENT,
+	};
+	const struct published_facts facts = {STR("n"), 1, &s->machine.layout};
+
+	for (int i = 0; i < CARDS; i++)
+		s->machine.gpus[i].numa = 0;
+	s->machine.layout.counted = true;
+	assert_int_equal(cluster_apply_node(s->cluster, &node, NULL), 0);
+	assert_int_equal(cluster_apply_published(s->cluster, CLUSTER_ZONES, &facts, NULL), 0);
+	s->required = true;
+	tell_claim(s, "one", 1, 0);
+	assert_fit(s, tell_pod(s, "p", "one", ""), PLACE_FITS, 0);
+	tell_claim(s, "two", 2, 0);
+	assert_fit(s, tell_pod(s, "q", "two", ""), PLACE_CLAIMS, PLACE_CLAIMS_UNKNOWN);
+}
+
 static void cards_that_a_trial_frees_may_be_chosen_too(void **state)
 {
 	struct scene *s = *state;
@@ -523,6 +558,7 @@ int main(void)
 		CASE(what_is_no_gpu_is_nobodys_concern),
 		CASE(a_claim_that_is_not_seen_yet_is_told),
 		CASE(required_is_refused_where_it_is_not_certain),
+		CASE(of_cards_that_are_only_counted_nothing_is_certain),
 		CASE(cards_that_a_trial_frees_may_be_chosen_too),
 		CASE(cpus_of_ones_own_may_be_anywhere),
 		CASE(cards_of_claims_are_checked),
