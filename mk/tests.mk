@@ -124,7 +124,7 @@ fuzz-paths   = $(patsubst %.c,$(FUZZ)/%,$(FUZZ_SOURCES))
 SUITE_ENV    = PATH="$$PATH:/usr/sbin" GPUQOS_BIN=$(CURDIR)/build/bin GPUQOS_ASAN_BIN=$(CURDIR)/$(ASAN)/bin \
 	GPUQOS_TOOLS=$(CURDIR)/$(ASAN)/tests GPUQOS_NVML=$(CURDIR)/build/nvml
 # The whole product is tested in several runs of pytest, each with clusters of its own, so that they can go
-# on at a time. In a run are files that want the same cluster or such as suit them: what needs no controller
+# on at the same time. In a run are files that want the same cluster or such as suit them: what needs no controller
 # beside it or starts its own, who is evicted, signals that are wrong, who is turned down and what is
 # measured, what looks at nodes, tenants, and all else. Those that take longest come first.
 E2E_FILES = $(sort $(wildcard tests/e2e/test_*.py))

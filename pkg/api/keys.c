@@ -5,6 +5,7 @@
 #include "api/layout.h"
 #include "api/type.h"
 #include "base/macros.h"
+#include "model/volume.h"
 
 #define KEY(text)                        \
 	{                                \
@@ -35,13 +36,7 @@ static const struct str volume_claim_annotations[] = {
 	KEY(KEY_BIND_COMPLETED), KEY(KEY_SELECTED_NODE), KEY(KEY_STORAGE_CLASS)};
 const struct field_keys keys_volume_claim_annotations = KEYS(volume_claim_annotations);
 
-static const struct str zone_labels[] = {
-	KEY("failure-domain.beta.kubernetes.io/zone"),
-	KEY("failure-domain.beta.kubernetes.io/region"),
-	KEY("topology.kubernetes.io/zone"),
-	KEY("topology.kubernetes.io/region"),
-};
-const struct field_keys keys_zone_labels = KEYS(zone_labels);
+const struct field_keys keys_zone_labels = KEYS(volume_zone_labels);
 
 static const struct str lease_annotations[] = {KEY(KEY_USAGE_SEEN)};
 const struct field_keys keys_lease_annotations = KEYS(lease_annotations);

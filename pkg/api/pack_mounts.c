@@ -115,7 +115,7 @@ static bool ephemeral_claim(struct str pod, struct str volume, struct arena *are
 	return true;
 }
 
-/* Such a name is no claim's. */
+/* A longer name is no claim's: cut, it is looked up in vain. */
 static struct str bounded(struct str claim)
 {
 	return claim.len > LIMIT_NAME ? (struct str){claim.data, LIMIT_NAME} : claim;
@@ -148,7 +148,7 @@ int pack_volumes(const struct wire_pod_spec *spec, const struct pack *pack, stru
 
 	if (most == 0)
 		return 0;
-	volumes = arena_alloc(pack->arena, (most + 1) * sizeof(*volumes));
+	volumes = arena_alloc(pack->arena, most * sizeof(*volumes));
 	if (!volumes)
 		return pack_no_memory(pack);
 	facts->volumes = volumes;

@@ -477,7 +477,7 @@ static unsigned int uncounted(const struct pod_pack *pod, const struct wire_pod_
 	return 0;
 }
 
-/* Of pods without GPUs only what they are in the way of others with is of any interest. */
+/* Of pods without GPUs only how they get in others' way matters. */
 static int pack_terms_of(const struct pod_pack *pod, const struct wire_pod *wire,
 			 struct pod_facts *facts)
 {

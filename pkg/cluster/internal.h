@@ -254,7 +254,7 @@ void budgets_abort_reading(struct cluster *cluster);
 /* --- volumes/storage.c */
 
 void storage_init(struct cluster *cluster);
-void storage_clear(struct cluster *cluster); /* before texts go */
+void storage_clear(struct cluster *cluster);
 uint32_t volume_claim_find(const struct cluster *cluster, struct str namespace, struct str name);
 /* A record of one of the kinds of cluster/volumes. */
 void storage_remove(struct cluster *cluster, enum cluster_kind kind, uint32_t handle);
@@ -453,6 +453,10 @@ void grant_follow(struct cluster *cluster, uint32_t namespace);
 
 /* What its tenant decided for a namespace; before that, what the status of its quota says. */
 struct tenant_grant grant_of(const struct cluster *cluster, uint32_t namespace);
+
+/* --- tenants/refusals.c */
+
+size_t refusals_bytes(const struct cluster *cluster);
 
 /* --- tenants/objectives.c */
 

@@ -405,7 +405,7 @@ void cluster_stats(const struct cluster *cluster, struct cluster_stats *ret_stat
 		(cluster->n_prices + 1) * sizeof(*cluster->prices);
 	stats.bytes[CLUSTER_NAMESPACES] += table_bytes(&cluster->namespaces) +
 					   map_bytes(&cluster->namespaces_by_name) +
-					   table_bytes(&cluster->uses);
+					   table_bytes(&cluster->uses) + refusals_bytes(cluster);
 	stats.bytes[CLUSTER_QUOTAS] += table_bytes(&cluster->quotas);
 	stats.bytes[CLUSTER_RESOURCE_QUOTAS] += table_bytes(&cluster->owned[OWNED_RESOURCE_QUOTA]);
 	stats.bytes[CLUSTER_LIMIT_RANGES] += table_bytes(&cluster->owned[OWNED_LIMIT_RANGE]);

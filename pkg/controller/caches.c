@@ -27,7 +27,6 @@ struct caches {
 	struct caches_options options;
 	struct loop *loop;
 	struct cache cache[CLUSTER_KIND_COUNT];
-	struct kinds_sink sink;
 	bool volumes_begun;
 	struct loop_timer labels;   /* all pods are to be read anew */
 	int64_t labels_earliest_us; /* monotonic */
@@ -84,9 +83,9 @@ static void note_seen(struct cache *cache, const struct wire_meta *meta)
 	expectations_seen(cache->expectations, object_key(cache->caches, object), version);
 }
 
-static bool is_begun(const struct caches *caches, size_t kind)
+bool caches_begun(const struct caches *caches, enum cluster_kind kind)
 {
-	return caches->volumes_begun || !cluster_is_of_volumes((enum cluster_kind)kind);
+	return caches->volumes_begun || !cluster_is_of_volumes(kind);
 }
 
 /* Of a cluster where nobody has room made they would be as many as pods, for nothing. */
@@ -100,23 +99,23 @@ static void begin_volumes(struct caches *caches)
 			reflector_start(caches->cache[i].reflector);
 }
 
-bool caches_begun(const struct caches *caches, enum cluster_kind kind)
+static struct kinds_sink sink_now(const struct caches *caches)
 {
-	return is_begun(caches, kind);
+	return (struct kinds_sink){.cluster = caches->options.cluster,
+				   .table = caches->options.table,
+				   .now_us = loop_now(caches->loop)};
 }
 
 static int on_apply(void *context, const void *object, struct arena *arena, struct error *err)
 {
 	struct cache *cache = context;
 	const struct wire_object *any = object;
-	struct caches *caches = cache->caches;
-	int r;
+	struct kinds_sink sink = sink_now(cache->caches);
+	int r = kinds_watched(cache->kind)->apply(&sink, object, arena, err);
 
-	caches->sink.now_us = loop_now(caches->loop);
-	r = kinds_watched(cache->kind)->apply(&caches->sink, object, arena, err);
 	note_seen(cache, &any->meta);
-	if (caches->sink.makes_room)
-		begin_volumes(caches);
+	if (sink.makes_room)
+		begin_volumes(cache->caches);
 	touched(cache->caches);
 	return r;
 }
@@ -128,12 +127,13 @@ static int on_outline(void *context, const void *object, const char *why, struct
 	struct cache *cache = context;
 	const struct wire_object *any = object;
 	kinds_outline_fn outline = kinds_watched(cache->kind)->outline;
+	struct kinds_sink sink = sink_now(cache->caches);
 	bool known = cluster_keep(cache->caches->options.cluster, cache->kind, any->meta.namespace,
 				  any->meta.name);
 	int r = 0;
 
 	if (outline && (!known || cache->kind == CLUSTER_PODS))
-		r = outline(&cache->caches->sink, object, why, arena, err);
+		r = outline(&sink, object, why, arena, err);
 	note_seen(cache, &any->meta);
 	touched(cache->caches);
 	return r;
@@ -226,7 +226,6 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 
 	caches->options = *options;
 	caches->loop = kube_client_loop(client);
-	caches->sink = (struct kinds_sink){.cluster = options->cluster, .table = options->table};
 	loop_timer_init(&caches->labels, caches->loop, "labels of pods", read_labels, caches);
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 		const struct kinds_watched *watched = kinds_watched((enum cluster_kind)i);
@@ -273,7 +272,7 @@ void caches_free(struct caches *caches)
 void caches_start(struct caches *caches)
 {
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
-		if (i != CLUSTER_PODS && is_begun(caches, i))
+		if (i != CLUSTER_PODS && caches_begun(caches, (enum cluster_kind)i))
 			reflector_start(caches->cache[i].reflector);
 }
 

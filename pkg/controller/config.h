@@ -30,10 +30,9 @@
  *       pcie: 20
  *       fragmentation: 30
  *     candidates: 100                 # nodes of which kube-scheduler is told, 0 (all) to 5000
- *     margin: 0                       # how much worse than the best, 0 to 100 (anyhow) percent
- *   prometheus:                       # left out, objectives are Unknown
- *     url: http://prometheus.monitoring:9090
- *     intervalSeconds: 15             # of objectives, 1 to 300
+ *     margin: 0                       # how much worse than the best, 0 to 100 percent; 100:
+ * however much prometheus:                       # left out, objectives are Unknown url:
+ * http://prometheus.monitoring:9090 intervalSeconds: 15             # of objectives, 1 to 300
  *     timeoutSeconds: 5               # of one query, 1 to 60
  *     bearerTokenFile: /path          # read anew for each query; or username and passwordFile
  *     caFile: /path                   # PEM; left out, the system's

@@ -88,8 +88,10 @@ static int apply_tenant(struct kinds_sink *sink, const void *object, struct aren
 
 	if (api_pack_tenant(object, arena, &facts, err) < 0)
 		return -1;
-	sink->makes_room |= tenant_makes_room(&facts.spec);
-	return cluster_apply_tenant(sink->cluster, &facts, err);
+	if (cluster_apply_tenant(sink->cluster, &facts, err) < 0)
+		return -1;
+	sink->makes_room = tenant_makes_room(&facts.spec);
+	return 0;
 }
 
 static int apply_binding(struct kinds_sink *sink, const void *object, struct arena *arena,

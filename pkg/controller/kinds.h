@@ -6,13 +6,13 @@
 #include "api/type.h"
 #include "cluster/cluster.h"
 
-/* The kinds of objects that are watched: what of them, and how they come to the cluster. */
+/* The kinds of objects that are watched: which part of them, and how they come to the cluster. */
 
 struct kinds_sink {
 	struct cluster *cluster;          /* borrowed */
 	const struct source_table *table; /* borrowed; NULL: none */
-	int64_t now_us;                   /* monotonic */
-	bool makes_room; /* some TenantQoS was seen for which pods may be evicted */
+	int64_t now_us;                   /* monotonic; set anew for each object */
+	bool makes_room; /* out: it was a TenantQoS for which pods may be evicted; else untouched */
 };
 
 typedef int (*kinds_apply_fn)(struct kinds_sink *sink, const void *object, struct arena *arena,

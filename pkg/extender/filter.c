@@ -144,8 +144,8 @@ static void pass_best(const struct extender *extender, struct verdicts *v)
 }
 
 /*
- * All names are judged; where few are to pass of many, only the best of those that fit do. Of one
- * that passes alone prioritize is not asked.
+ * All names are judged; of those that fit only the best pass, as rank_least() has it. Of one that
+ * passes alone prioritize is not asked.
  */
 static void judge_all(struct extender *extender, const struct question *question,
 		      const uint32_t *nodes, struct verdicts *v)

@@ -26,7 +26,7 @@ struct placement_weights {
 
 /*
  * And how much worse than the best these may be, in percent of the most that a score can be; 0: not
- * at all, PLACEMENT_MARGIN_MOST: anyhow. Among those of which it is told kube-scheduler's own
+ * at all, PLACEMENT_MARGIN_MOST: however much. Among those of which it is told kube-scheduler's own
  * scores count as well.
  */
 #define PLACEMENT_MARGIN_DEFAULT 0

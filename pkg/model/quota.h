@@ -128,8 +128,8 @@ enum quota_condition {
  * - TopologyMismatch: AS_ASKED, NOT_ASKED (its pods may lie anywhere), SPANS_DOMAINS (cards of some
  *   pod do not lie as is required), CPUS_APART (they do, and CPUs lie elsewhere), DEVICES_UNKNOWN
  *   (nothing tells of some), NOT_ACCEPTED
- * - Objectives: MET, AT_RISK, VIOLATED, NO_SIGNAL (of some nothing is known, and none is bad),
- *   NOT_ASKED, NOT_ACCEPTED
+ * - Objectives: MET, AT_RISK, VIOLATED, THRESHOLD_TOO_HIGH (of some no reading would ever be bad),
+ *   NO_SIGNAL (of some nothing is known, and none is bad), NOT_ASKED, NOT_ACCEPTED
  * - Unprotected: NOBODY_MAY_GO (a pod waits too long, or an objective is bad, and nobody is evicted
  *   for it), AS_ASKED, NOT_ASKED, NOT_ACCEPTED
  * - Abnormal: NORMAL_USE, ABNORMAL_USE, SIGNALS_UNKNOWN (nothing tells), NOT_ASKED (feedback is

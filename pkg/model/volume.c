@@ -17,18 +17,25 @@ const char *volume_doubt_text(enum volume_doubt doubt)
 	return texts[doubt];
 }
 
+#define LABEL(text)                      \
+	{                                \
+		(text), sizeof(text) - 1 \
+	}
+
+const struct str volume_zone_labels[VOLUME_ZONE_LABELS] = {
+	LABEL("failure-domain.beta.kubernetes.io/zone"),
+	LABEL("failure-domain.beta.kubernetes.io/region"),
+	LABEL("topology.kubernetes.io/zone"),
+	LABEL("topology.kubernetes.io/region"),
+};
+
 bool volume_zone_label(struct str key, struct str *ret_ga)
 {
-	static const char *const labels[][2] = {
-		{"failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"},
-		{"failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"},
-		{"topology.kubernetes.io/zone", "topology.kubernetes.io/zone"},
-		{"topology.kubernetes.io/region", "topology.kubernetes.io/region"},
-	};
+	const size_t names = VOLUME_ZONE_LABELS / 2;
 
-	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
-		if (str_equal(key, str_from(labels[i][0]))) {
-			*ret_ga = str_from(labels[i][1]);
+	for (size_t i = 0; i < VOLUME_ZONE_LABELS; i++)
+		if (str_equal(key, volume_zone_labels[i])) {
+			*ret_ga = volume_zone_labels[names + i % names];
 			return true;
 		}
 	return false;

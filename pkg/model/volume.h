@@ -89,7 +89,7 @@ struct csi_driver_facts {
 	X(GOING, "is being deleted")                                                           \
 	X(ANOTHERS, "was not made for it")                                                     \
 	X(ANEW, "is made anew for each pod")                                                   \
-	X(UNBOUND, "is not bound, and its class does not wait for a pod")                      \
+	X(UNBOUND, "is not bound yet")                                                         \
 	X(VOLUMELESS, "is bound to a volume that is not there")                                \
 	X(IN_USE, "is for one pod at a time, and another has it")                              \
 	X(TRANSLATED, "is bound to a disk of a sort that CSI drivers took over")               \
@@ -107,7 +107,11 @@ enum volume_doubt {
 const char *volume_doubt_text(enum volume_doubt doubt);
 
 /* Labels of a PersistentVolume, and of nodes, that name zones and regions; more than one such name
- * are joined by "__". @ret_ga: what the label is called today. False: it is none. */
+ * are joined by "__". What they were called once comes before what they are called today, in the
+ * same order. */
+#define VOLUME_ZONE_LABELS 4
+extern const struct str volume_zone_labels[VOLUME_ZONE_LABELS];
+/* @ret_ga: what the label is called today. False: it is none. */
 bool volume_zone_label(struct str key, struct str *ret_ga);
 /* Whether a node is in one of the zones, as the label's value says them; of a value that is none
  * every node is. */

@@ -25,7 +25,7 @@ static void describe_found(const struct plan *plan, struct buf *buf)
 
 	buf_printf(buf, "it fits on %.*s with %zu of the %u pods there gone, %u of which may go",
 		   STR_ARGS(cluster_node_name(plan->tools.cluster, plan->best.node)), there,
-		   plan->there.candidates, plan->there.eligible);
+		   plan->of_best.candidates, plan->of_best.eligible);
 	if (there < plan->best.n)
 		buf_printf(buf, ", and %zu of the same gangs elsewhere", plan->best.n - there);
 	buf_printf(buf,

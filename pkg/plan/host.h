@@ -45,7 +45,7 @@ enum host_verdict host_has_room(const struct cluster *cluster, const struct clus
 enum host_verdict host_fit(const struct cluster *cluster, const struct cluster_ask *ask,
 			   struct cluster_terms *terms, uint32_t node);
 /* Appends why nobody knows where kube-scheduler lets it, or that it lets it nowhere, a clause;
- * without a doubt that there is no memory to compare. */
+ * where there is no such doubt, that memory ran out. */
 void host_describe_doubt(const struct terms_doubt *doubt, struct buf *buf);
 /* That of an amount there is too little. */
 enum host_verdict host_lacks(size_t amount);

@@ -94,7 +94,7 @@ struct plan {
 	bool inexact;
 	bool found;
 	struct plan_set best;
-	struct plan_counts there; /* of its node alone, as it was proven */
+	struct plan_counts of_best; /* of its node alone, as it was proven */
 	uint64_t cards;
 	uint32_t trials;
 	uint32_t fits_on;    /* the node that it fits with nobody gone; TABLE_NONE */

@@ -293,7 +293,7 @@ static bool names_victim(const struct receipt *list, size_t n, struct str uid)
 	return false;
 }
 
-bool limits_is_watched(const struct limits_view *view, const struct receipt_pod *beneficiary)
+bool limits_helps(const struct limits_view *view, const struct receipt_pod *beneficiary)
 {
 	for (size_t i = 0; i < view->n_own; i++)
 		if (view->own[i].outcome == RECEIPT_ISSUED &&

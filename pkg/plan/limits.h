@@ -76,7 +76,7 @@ void limits_decide(const struct limits_view *view, const struct protection_spec 
 int64_t limits_owner_until(const struct limits_view *view, struct str namespace, struct str owner);
 
 /* Whether help for the beneficiary is under way: an open receipt of its tenant is for it. */
-bool limits_is_watched(const struct limits_view *view, const struct receipt_pod *beneficiary);
+bool limits_helps(const struct limits_view *view, const struct receipt_pod *beneficiary);
 
 /* Whether an open receipt, whoever's, has this pod go. */
 bool limits_names_victim(const struct limits_view *view, struct str uid);

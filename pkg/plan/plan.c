@@ -397,8 +397,8 @@ static bool prove(struct plan *plan)
 	plan->n_gangs = 0;
 	map_clear(&plan->gangs_by_number);
 	cluster_units_on(plan->tools.cluster, &plan->place.ask, plan->best.node, units);
-	plan->there = (struct plan_counts){.nodes = 1};
-	plan_gather(plan, plan->best.node, units, true, &plan->there);
+	plan->of_best = (struct plan_counts){.nodes = 1};
+	plan_gather(plan, plan->best.node, units, true, &plan->of_best);
 	if (!find_victims(plan, chosen, &n) || !budgets_allow(plan, chosen, n))
 		return false;
 	for (size_t i = 0; i < n; i++)

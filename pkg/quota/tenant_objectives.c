@@ -126,6 +126,14 @@ static void explain_unknown(const struct tenant_status *status, struct condition
 	}
 }
 
+static void name_unknown_too(const struct planning *p, struct condition *c)
+{
+	if (count_in(p, OBJECTIVE_UNKNOWN) == 0 || room(c) == 0)
+		return;
+	condition_say_more(c, " Not known: ");
+	name_unknown(&p->plan.status, c);
+}
+
 static bool say_bad(struct planning *p, struct condition *c, enum objective_state state,
 		    enum quota_reason reason)
 {
@@ -142,10 +150,7 @@ static bool say_bad(struct planning *p, struct condition *c, enum objective_stat
 		condition_say_more(c, " At risk: ");
 		name_in_state(p, c, OBJECTIVE_AT_RISK);
 	}
-	if (count_in(p, OBJECTIVE_UNKNOWN) > 0 && room(c) > 0) {
-		condition_say_more(c, " Not known: ");
-		name_unknown(status, c);
-	}
+	name_unknown_too(p, c);
 	return true;
 }
 
@@ -167,22 +172,42 @@ static bool at_risk(struct planning *p, struct condition *c)
 	return say_bad(p, c, OBJECTIVE_AT_RISK, QUOTA_REASON_AT_RISK);
 }
 
+static void name_implausible(const struct tenant_spec *spec, struct condition *c)
+{
+	struct naming names = {.c = c, .separator = ", "};
+
+	for (size_t i = 0; i < spec->n_objectives; i++) {
+		const struct objective_spec *one = &spec->objectives[i];
+		char text[LIMIT_OBJECTIVE_NAME + sizeof(struct objective_text) + 96];
+
+		if (objective_spec_plausible(one))
+			continue;
+		snprintf(text, sizeof(text),
+			 "%.*s is %s seconds where %s takes %" PRId64 " at most",
+			 STR_ARGS(one->name), objective_value_text(one->threshold).text,
+			 objective_preset_text(one->preset), objective_preset_most_s(one->preset));
+		name_one(&names, text);
+	}
+	name_end(&names);
+	condition_say_more(c, ".");
+}
+
 /* The API server refuses these; one may have been stored before it did. */
 static bool implausible(struct planning *p, struct condition *c)
 {
 	const struct tenant_spec *spec = &p->view->facts->spec;
-	const struct objective_spec *one = spec->objectives;
+	size_t n = 0;
 
-	while (one < spec->objectives + spec->n_objectives && objective_spec_plausible(one))
-		one++;
-	if (one == spec->objectives + spec->n_objectives)
+	for (size_t i = 0; i < spec->n_objectives; i++)
+		n += !objective_spec_plausible(&spec->objectives[i]);
+	if (n == 0)
 		return false;
 	condition_say(c, CONDITION_FALSE, QUOTA_REASON_THRESHOLD_TOO_HIGH,
-		      "The threshold of %.*s is %s seconds, and %s takes %" PRId64 " at most: ",
-		      STR_ARGS(one->name), objective_value_text(one->threshold).text,
-		      objective_preset_text(one->preset), objective_preset_most_s(one->preset));
-	condition_say_more(c, "no latency comes near it. For milliseconds write %sms.",
-			   objective_value_text(one->threshold).text);
+		      "No latency comes near the threshold of %zu of %zu objectives, and a number "
+		      "without ms is seconds: ",
+		      n, spec->n_objectives);
+	name_implausible(spec, c);
+	name_unknown_too(p, c);
 	return true;
 }
 

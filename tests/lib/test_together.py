@@ -1,4 +1,4 @@
-"""That tests which are played at a time are each told as what they are."""
+"""That tests which are played at the same time are each told as what they are."""
 
 import pathlib
 import re

@@ -3,7 +3,7 @@
     pytestmark = pytest.mark.together
 
 says of a module that its tests keep apart from each other: namespaces, tenants and nodes are each one's own. As soon as the
-first of them is due, all that were chosen are played, some at a time, each in a thread; each is told as passed or failed
+first of them is due, all that were chosen are played, several at the same time, each in a thread; each is told as passed or failed
 by itself. They may have fixtures of a module or of the session, which are made before any begins, and `tell`. A conftest.py
 registers this module as a plugin.
 """
@@ -48,7 +48,7 @@ PLAYS = pytest.StashKey[Play]()
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "together: the tests of a module that are played at a time")
+    config.addinivalue_line("markers", "together: the tests of a module that are played at the same time")
 
 
 @pytest.hookimpl(tryfirst=True)

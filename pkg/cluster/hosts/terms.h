@@ -66,8 +66,8 @@ struct cluster_terms {
 	size_t n_volumes;
 	const struct terms_attach *attach; /* each once */
 	size_t n_attach;
-	uint32_t zone_labels[4]; /* keys of labels of nodes: with none of these all zones are theirs
-				  */
+	/* Keys of labels of nodes: with none of these all zones are theirs. */
+	uint32_t zone_labels[VOLUME_ZONE_LABELS];
 	struct terms_doubt doubt;
 	struct arena *arena;
 	/* Of lists of taints that were met, which are alike on most nodes. */

@@ -90,6 +90,18 @@ void cluster_apply_refusal(struct cluster *cluster, const struct refusal_facts *
 	slot->n = saturating_add(slot->n, more);
 }
 
+size_t refusals_bytes(const struct cluster *cluster)
+{
+	const struct table *namespaces = &cluster->namespaces;
+	size_t bytes = 0;
+
+	for (uint32_t h = table_next(namespaces, 0); h != TABLE_NONE;
+	     h = table_next(namespaces, h + 1))
+		if (namespace_at(cluster, h)->refusals)
+			bytes += sizeof(struct refusals);
+	return bytes;
+}
+
 int64_t cluster_refusals(const struct cluster *cluster, uint32_t namespace, int64_t now_real_us)
 {
 	const struct refusals *refusals = namespace_at(cluster, namespace)->refusals;

@@ -258,18 +258,12 @@ bool volumes_learn(const struct cluster *cluster, uint32_t pod, struct cluster_t
 {
 	struct judge judge = {.cluster = cluster, .terms = terms, .pod = pod};
 	uint32_t text = occupant_volumes(cluster, exit_of(cluster, pod)->occupant);
-	static const char *const labels[] = {
-		"failure-domain.beta.kubernetes.io/zone",
-		"failure-domain.beta.kubernetes.io/region",
-		"topology.kubernetes.io/zone",
-		"topology.kubernetes.io/region",
-	};
 	struct str volumes;
 
 	if (text == TABLE_NONE)
 		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
-		terms->zone_labels[i] = intern_find(cluster->intern, str_from(labels[i]));
+	for (size_t i = 0; i < VOLUME_ZONE_LABELS; i++)
+		terms->zone_labels[i] = intern_find(cluster->intern, volume_zone_labels[i]);
 	judge.volumes = arena_alloc(terms->arena, LIMIT_VOLUMES_PER_POD * sizeof(*judge.volumes));
 	judge.attach = arena_alloc(terms->arena, LIMIT_VOLUMES_PER_POD * sizeof(*judge.attach));
 	if (!judge.volumes || !judge.attach)

@@ -75,7 +75,7 @@ void storage_stats(const struct cluster *cluster, struct cluster_stats *stats)
 	stats->bytes[CLUSTER_CSI_NODES] += limits_bytes(cluster);
 }
 
-/* What is replaced was given back before. */
+/* Takes a reference to @text and gives back the one before; too long: none. */
 static void set_name(struct cluster *cluster, uint32_t *name, struct str text)
 {
 	uint32_t before = *name;
@@ -86,43 +86,43 @@ static void set_name(struct cluster *cluster, uint32_t *name, struct str text)
 
 /* --- claims */
 
-struct claim_key {
+struct volume_claim_key {
 	uint32_t namespace, name;
 };
 
-static bool claim_equals(const void *context, uint32_t handle, const void *key)
+static bool volume_claim_equals(const void *context, uint32_t handle, const void *key)
 {
 	const struct volume_claim_record *record = volume_claim_at(context, handle);
-	const struct claim_key *wanted = key;
+	const struct volume_claim_key *wanted = key;
 
 	return record->namespace == wanted->namespace && record->name == wanted->name;
 }
 
-static uint32_t claim_hash(const struct cluster *cluster, struct claim_key key)
+static uint32_t volume_claim_hash(const struct cluster *cluster, struct volume_claim_key key)
 {
 	return (uint32_t)hash_u64_pair(&cluster->key, key.namespace, key.name);
 }
 
 uint32_t volume_claim_find(const struct cluster *cluster, struct str namespace, struct str name)
 {
-	const struct claim_key key = {intern_find(cluster->intern, namespace),
-				      intern_find(cluster->intern, name)};
+	const struct volume_claim_key key = {intern_find(cluster->intern, namespace),
+					     intern_find(cluster->intern, name)};
 
 	if (key.namespace == INTERN_NONE || key.name == INTERN_NONE)
 		return TABLE_NONE;
-	return map_find(&cluster->storage.claims_by_name, claim_hash(cluster, key), claim_equals,
-			cluster, &key);
+	return map_find(&cluster->storage.claims_by_name, volume_claim_hash(cluster, key),
+			volume_claim_equals, cluster, &key);
 }
 
-static uint32_t claim_add(struct cluster *cluster, const struct volume_claim_facts *facts)
+static uint32_t volume_claim_add(struct cluster *cluster, const struct volume_claim_facts *facts)
 {
-	const struct claim_key key = {intern_ref(cluster->intern, facts->namespace),
-				      intern_ref(cluster->intern, facts->name)};
+	const struct volume_claim_key key = {intern_ref(cluster->intern, facts->namespace),
+					     intern_ref(cluster->intern, facts->name)};
 	uint32_t claim = table_add(&cluster->storage.claims);
 
 	volume_claim_at(cluster, claim)->namespace = key.namespace;
 	volume_claim_at(cluster, claim)->name = key.name;
-	map_insert(&cluster->storage.claims_by_name, claim_hash(cluster, key), claim);
+	map_insert(&cluster->storage.claims_by_name, volume_claim_hash(cluster, key), claim);
 	return claim;
 }
 
@@ -136,7 +136,7 @@ int cluster_apply_volume_claim(struct cluster *cluster, const struct volume_clai
 		return refuse(cluster, CLUSTER_VOLUME_CLAIMS, facts->namespace, facts->name, err);
 	claim = volume_claim_find(cluster, facts->namespace, facts->name);
 	if (claim == TABLE_NONE)
-		claim = claim_add(cluster, facts);
+		claim = volume_claim_add(cluster, facts);
 	record = volume_claim_at(cluster, claim);
 	set_name(cluster, &record->volume, facts->volume);
 	set_name(cluster, &record->class, facts->class);
@@ -151,12 +151,12 @@ int cluster_apply_volume_claim(struct cluster *cluster, const struct volume_clai
 	return 0;
 }
 
-static void claim_drop(struct cluster *cluster, uint32_t claim)
+static void volume_claim_drop(struct cluster *cluster, uint32_t claim)
 {
 	struct volume_claim_record *record = volume_claim_at(cluster, claim);
-	const struct claim_key key = {record->namespace, record->name};
+	const struct volume_claim_key key = {record->namespace, record->name};
 
-	map_remove(&cluster->storage.claims_by_name, claim_hash(cluster, key), claim);
+	map_remove(&cluster->storage.claims_by_name, volume_claim_hash(cluster, key), claim);
 	set_name(cluster, &record->volume, STR_NONE);
 	set_name(cluster, &record->class, STR_NONE);
 	set_name(cluster, &record->node, STR_NONE);
@@ -344,7 +344,7 @@ static void class_drop(struct cluster *cluster, uint32_t class)
 void storage_remove(struct cluster *cluster, enum cluster_kind kind, uint32_t handle)
 {
 	if (kind == CLUSTER_VOLUME_CLAIMS) {
-		claim_drop(cluster, handle);
+		volume_claim_drop(cluster, handle);
 	} else if (kind == CLUSTER_VOLUMES) {
 		volume_drop(cluster, handle);
 	} else if (kind == CLUSTER_STORAGE_CLASSES) {

@@ -164,7 +164,7 @@ static void relieve(struct eviction_turn *turn, const struct cluster_objective *
 	limits_decide(&turn->limits, &turn->facts.spec.protection, &self, &limits);
 	if (limits.verdict == LIMITED_FREE)
 		look_for_one(turn, objective, &self, limits.left);
-	else if (limits_is_watched(&turn->limits, &self)) /* what another replica is helped by */
+	else if (limits_helps(&turn->limits, &self))
 		eviction_look_again(turn, limits.again_us);
 	else
 		tell_none(turn, objective, &self, str_from(limit_verdict_text(limits.verdict)));

@@ -126,7 +126,7 @@ void eviction_in_vain(struct eviction_turn *turn, uint32_t pod, const struct rec
 		vain = make_vain(search, uid);
 	else if (saturating_add(vain->again_us, VAIN_FORGOTTEN_US) < turn->now_real_us)
 		*vain = (struct eviction_vain){.uid = uid};
-	event = !vain->told && !limits_is_watched(&turn->limits, self);
+	event = !vain->told && !limits_helps(&turn->limits, self);
 	tell_in_vain(turn, self, event, why);
 	vain->told |= event;
 	vain->again_us = saturating_add(turn->now_real_us,

@@ -116,6 +116,25 @@ static void test_a_busy_namespace_does_not_displace_another_s(void **state)
 	assert_int_equal(count(c, 0), 41);
 }
 
+static size_t bytes(const struct cluster *c)
+{
+	struct cluster_stats stats;
+
+	cluster_stats(c, &stats);
+	return stats.bytes[CLUSTER_NAMESPACES];
+}
+
+static void test_what_is_remembered_is_counted_as_memory(void **state)
+{
+	struct cluster *c = *state;
+	size_t before;
+
+	apply_pod(c, pod_facts());
+	before = bytes(c);
+	tell(c, "a", &(struct told){"e", 1, 0});
+	assert_true(bytes(c) >= before + CLUSTER_REFUSAL_EVENTS * 16);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cluster_setup, cluster_teardown)
@@ -124,6 +143,7 @@ int main(void)
 		TEST(test_a_minute_later_they_are_over),
 		TEST(test_a_busy_namespace_does_not_displace_another_s),
 		TEST(test_whose_namespace_is_not_known_does_not_count),
+		TEST(test_what_is_remembered_is_counted_as_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,6 +238,53 @@ static void without_a_margin_those_that_none_is_better_than_pass(void **state)
 	assert_null(strstr(strstr(answer, "FailedNodes"), "\"n0\""));
 }
 
+/* Of each node, as rank_least() is compared with them. */
+static void totals_of(struct scene *s, const struct scene_pod *pod, int64_t ret_totals[NODES])
+{
+	static const struct str names[NODES] = {{"n0", 2}, {"n1", 2}, {"n2", 2},
+						{"n3", 2}, {"n4", 2}, {"n5", 2}};
+	struct soft_set nobody;
+	uint32_t nodes[NODES];
+
+	soft_set_make(s->extender, 0, &nobody);
+	scene_prioritize(s, pod, all_nodes);
+	names_find(s->extender, names, NODES, nodes);
+	for (int i = 0; i < NODES; i++)
+		ret_totals[i] = rank_total(s->extender, &nobody, nodes[i]);
+}
+
+static void those_that_are_not_too_much_worse_pass(void **state)
+{
+	struct scene *s = *state;
+	const struct placement_weights *weights = s->extender->options.weights;
+	const struct scene_pod pod = {.name = "p", .cards = 1};
+	const int64_t percent =
+		(weights->alignment + weights->nvlink + weights->pcie + weights->fragmentation) *
+		PLACE_TERM_MOST / 100;
+	int64_t totals[NODES], best = INT64_MIN;
+	bool only_some = false;
+
+	add_nodes(s);
+	totals_of(s, &pod, totals);
+	for (int i = 0; i < NODES; i++)
+		best = i == 3 ? best : MAX(best, totals[i]);
+	for (int margin = 0; margin < 100; margin++) {
+		const char *answer;
+		int n = 0;
+
+		s->extender->options.margin = margin;
+		answer = scene_filter(s, &pod, all_nodes);
+		for (int i = 0; i < NODES; i++) {
+			bool near = i != 3 && totals[i] >= best - margin * percent;
+
+			assert_int_equal(passes(answer, i), near);
+			n += near;
+		}
+		only_some |= margin > 0 && n > 1 && n < NODES - 1;
+	}
+	assert_true(only_some);
+}
+
 static void a_wider_margin_lets_more_pass_until_all_do(void **state)
 {
 	struct scene *s = *state;
@@ -318,6 +365,7 @@ int main(void)
 		IN_SCENE(what_is_required_is_no_wish),
 		IN_SCENE(a_node_that_another_is_about_to_have_is_left_out_first),
 		IN_SCENE(without_a_margin_those_that_none_is_better_than_pass),
+		IN_SCENE(those_that_are_not_too_much_worse_pass),
 		IN_SCENE(a_wider_margin_lets_more_pass_until_all_do),
 		IN_SCENE(equally_good_nodes_pass_together),
 		IN_SCENE(wishes_need_all_nodes_without_a_margin_too),

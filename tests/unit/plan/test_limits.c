@@ -221,8 +221,8 @@ static void help_is_under_way_while_a_receipt_for_the_workload_is_open(void **st
 		struct receipt_pod replica = pod(cases[i].owner);
 
 		replica.uid = STR("another replica");
-		assert_int_equal(limits_is_watched(&own, &replica), cases[i].watched);
-		assert_false(limits_is_watched(&another, &replica));
+		assert_int_equal(limits_helps(&own, &replica), cases[i].watched);
+		assert_false(limits_helps(&another, &replica));
 	}
 }
 

@@ -173,8 +173,17 @@ static void test_a_threshold_that_nobody_can_mean_is_told(void **state)
 	s->specs[1].preset = PRESET_VLLM_FIRST_TOKEN;
 	s->specs[1].threshold = 200 * USEC_PER_SEC;
 	check(s, CONDITION_FALSE, QUOTA_REASON_THRESHOLD_TOO_HIGH,
-	      "The threshold of ttft is 200 seconds, and vllm-time-to-first-token takes 60 at "
-	      "most: no latency comes near it. For milliseconds write 200ms.");
+	      "No latency comes near the threshold of 1 of 2 objectives, and a number without ms is "
+	      "seconds: ttft is 200 seconds where vllm-time-to-first-token takes 60 at most.");
+	add(s, "late", OBJECTIVE_MET, OBJECTIVE_REASON_WITHIN, 150000);
+	s->specs[2].preset = PRESET_VLLM_FIRST_TOKEN;
+	s->specs[2].threshold = 300 * USEC_PER_SEC;
+	add_unknown(s, "queue", OBJECTIVE_REASON_NO_QUERY);
+	check(s, CONDITION_FALSE, QUOTA_REASON_THRESHOLD_TOO_HIGH,
+	      "No latency comes near the threshold of 2 of 4 objectives, and a number without ms is "
+	      "seconds: ttft is 200 seconds where vllm-time-to-first-token takes 60 at most, late is "
+	      "300 seconds where vllm-time-to-first-token takes 60 at most. Not known: queue "
+	      "(NoQuery).");
 }
 
 int main(void)
