@@ -105,6 +105,11 @@ def play(cluster, servers, pods):
     return took
 
 
+def rank(values, percent):
+    """The nearest rank."""
+    return values[max(-(-len(values) * percent // 100) - 1, 0)]
+
+
 def main():
     nodes = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     pods = int(sys.argv[2]) if len(sys.argv) > 2 else 100
@@ -114,7 +119,7 @@ def main():
         with lib.placing(cluster, pathlib.Path(folder)):
             fill(cluster, nodes)
             took = sorted(1e3 * each for each in play(cluster, make_servers(cluster), pods))
-    print(json.dumps({"p50": took[len(took) // 2], "p99": took[len(took) * 99 // 100], "max": took[-1], "count": len(took)}))
+    print(json.dumps({"p50": rank(took, 50), "p99": rank(took, 99), "max": took[-1], "count": len(took)}))
 
 
 if __name__ == "__main__":

@@ -80,8 +80,9 @@ def test_one_receipt_evicts_one_pod_wherever_it_dies(what, path, skip, moment, c
             asked = kill_and_restart(proxy, replica)
         receipt = story.wait_receipt("Helped")
         assert len(story.receipts()) == 1 and [v["uid"] for v in receipt["victims"]] == [before["metadata"]["uid"]]
-        # Asking again for a pod that is on its way out evicts nobody.
-        assert 1 <= asked + evictions(proxy) <= 2
+        # Asking again for a pod that is on its way out evicts nobody. That work-1 went shows that it was asked: of who
+        # is killed meanwhile no answer is seen.
+        assert asked + evictions(proxy) <= 2
         after = story.running("work-2")
         assert NOTICE not in after["metadata"].get("annotations", {})
         replica.assert_sane()
