@@ -24,7 +24,7 @@ SERIES = re.compile(r"\b(?:gpuqos_[a-z0-9_]+|(?:[a-z]+:)?gpuqos[a-z_]*:[a-z0-9_:
 CONFIG = """
 apiVersion: config.gpuqos.io/v1alpha1
 kind: ControllerConfig
-prometheus: {{url: "{url}", intervalSeconds: 1, timeoutSeconds: 2}}
+prometheus: {{url: "{url}", intervalSeconds: 1, timeoutSeconds: 2, deviceSeries: [DCGM]}}
 """
 DASHBOARDS = sorted((MONITORING / "dashboards").glob("*.json"))
 QUERIES = [(board.stem, panel["title"], target["expr"]) for board in DASHBOARDS
@@ -65,6 +65,8 @@ def play(scene, trainers, ports, certs):
     scene.widen()
     scene.publish()
     scene.figures()
+    card = scene.layout["gpus"][0]["uuid"]
+    scene.exporter.gauge("DCGM_FI_DEV_GPU_UTIL", 5, UUID=card, gpu="0", device="nvidia0", modelName="H100", Hostname=scene.node)
     gauge(scene, SLOW)
     scene.watch(query(scene))
     scene.wait_evicted()
