@@ -158,7 +158,8 @@ int pack_quota_status(const struct wire_gpu_memory_quota *wire, const struct pac
 		      struct quota_facts *facts)
 {
 	const struct wire_quota_status *from = &wire->status;
-	struct quota_status status = {.observed_generation = from->observed_generation};
+	struct quota_status status = {.observed_generation = from->observed_generation,
+				      .unshown = !wire_has(from, WIRE_STATUS_SHOWN)};
 	struct quota_row *rows = NULL;
 
 	if (!wire_has(wire, WIRE_GPU_MEMORY_QUOTA_STATUS) ||

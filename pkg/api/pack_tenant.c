@@ -247,6 +247,7 @@ static bool read_status(const struct wire_tenant_status *wire, struct arena *are
 		.observed_generation = wire->observed_generation,
 		.granted_gpus = wire->granted_gpus,
 		.used_gpus = wire->used_gpus,
+		.unshown = !wire_has(wire, WIRE_TENANT_STATUS_SHOWN),
 		.throttle = pack_throttle(&wire->throttle),
 	};
 	const struct pack_bytes_field amounts[] = {

@@ -81,7 +81,8 @@ struct wire_quota_device_class {
 	struct str name, resource;
 };
 
-/* Amounts of a status as columns show them: written, and never read back. */
+/* Amounts of a status as columns show them: written, and only whether they are there is read back.
+ */
 struct wire_shown {
 	uint64_t present;
 	struct str effective, granted, used, lent, borrowed;
@@ -105,6 +106,7 @@ struct wire_quota_status {
 
 #define WIRE_STATUS_RESOURCES 9
 #define WIRE_STATUS_DRY_RUN   15
+#define WIRE_STATUS_SHOWN     19
 
 struct wire_gpu_memory_quota {
 	uint64_t present;

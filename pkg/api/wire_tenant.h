@@ -97,6 +97,8 @@ struct wire_tenant_status {
 	struct wire_tenant_shown shown;
 };
 
+#define WIRE_TENANT_STATUS_SHOWN 15
+
 struct wire_tenant {
 	uint64_t present;
 	struct wire_meta meta;

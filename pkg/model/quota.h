@@ -268,6 +268,8 @@ struct quota_status {
 	size_t n_rows;
 	struct quota_classes classes;
 	struct condition conditions[QUOTA_CONDITION_COUNT];
+	bool unshown; /* it was stored without status.shown, which columns show: by an older release
+		       */
 };
 
 #endif

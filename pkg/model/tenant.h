@@ -97,6 +97,7 @@ struct tenant_status {
 	const struct receipt *receipts;
 	size_t n_receipts;
 	struct throttle throttle; /* zeroed before the first */
+	bool unshown;             /* as in struct quota_status */
 };
 
 /*

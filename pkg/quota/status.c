@@ -101,6 +101,7 @@ bool quota_status_urgent(const struct quota_status *old, const struct quota_stat
 
 bool quota_status_equal(const struct quota_status *a, const struct quota_status *b)
 {
-	return !quota_status_urgent(a, b) && same_use(a, b) && same_row_use(a, b) &&
-	       same_dry_run(&a->dry_run, &b->dry_run) && same_messages(a, b, true);
+	return a->unshown == b->unshown && !quota_status_urgent(a, b) && same_use(a, b) &&
+	       same_row_use(a, b) && same_dry_run(&a->dry_run, &b->dry_run) &&
+	       same_messages(a, b, true);
 }

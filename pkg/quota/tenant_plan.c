@@ -239,8 +239,8 @@ static bool same_status(const struct tenant_status *a, const struct tenant_statu
 	for (int i = 0; i < TENANT_CONDITION_COUNT; i++)
 		if (strcmp(a->conditions[i].message, b->conditions[i].message) != 0)
 			return false;
-	return same_but_use(a, b) && a->used == b->used && a->used_gpus == b->used_gpus &&
-	       a->lent == b->lent && same_values(a, b);
+	return a->unshown == b->unshown && same_but_use(a, b) && a->used == b->used &&
+	       a->used_gpus == b->used_gpus && a->lent == b->lent && same_values(a, b);
 }
 
 int tenant_plan_decide(const struct tenant_plan_view *view, struct arena *arena,

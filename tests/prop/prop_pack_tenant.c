@@ -190,6 +190,7 @@ static void check_plain(const struct tenant_facts *a, const struct tenant_facts 
 	assert_memory_equal(&a->spec.feedback, &b->spec.feedback, sizeof(a->spec.feedback));
 	if (!a->has_status)
 		return;
+	assert_int_equal(a->status.unshown, b->status.unshown);
 	assert_memory_equal(&a->status.throttle, &b->status.throttle, sizeof(a->status.throttle));
 	assert_int_equal(a->status.n_namespaces_listed, b->status.n_namespaces_listed);
 	assert_int_equal(a->spec.n_objectives, b->spec.n_objectives);
@@ -210,6 +211,7 @@ static void check_tenant(struct made *made, struct arena *arena, struct buf *buf
 		made->texts[i] = text();
 	fill_spec(made, &facts.spec);
 	fill_status(made, &facts.status);
+	facts.status.unshown = below(2);
 	pack_tenant(&facts, buf);
 	assert_true(unpack_tenant(buf_str(buf), arena, &seen));
 	check_plain(&facts, &seen);

@@ -200,6 +200,7 @@ static void put_status(struct buf *buf, const struct quota_status *facts)
 	put_classes(buf, &status.classes);
 	for (int i = 0; i < QUOTA_CONDITION_COUNT; i++)
 		pack_put_condition(buf, &status.conditions[i]);
+	pack_put_int(buf, status.unshown);
 }
 
 static void get_status(struct pack_reader *reader, struct quota_status *status)
@@ -215,6 +216,7 @@ static void get_status(struct pack_reader *reader, struct quota_status *status)
 	get_classes(reader, &status->classes);
 	for (int i = 0; i < QUOTA_CONDITION_COUNT; i++)
 		pack_get_condition(reader, &status->conditions[i]);
+	status->unshown = pack_get_int(reader) != 0;
 }
 
 void pack_quota(const struct quota_facts *facts, struct buf *ret_bytes)

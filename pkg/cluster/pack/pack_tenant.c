@@ -123,6 +123,7 @@ static void put_status(struct buf *buf, const struct tenant_status *status)
 	put_objective_statuses(buf, status);
 	for (int i = 0; i < TENANT_CONDITION_COUNT; i++)
 		pack_put_condition(buf, &status->conditions[i]);
+	pack_put_int(buf, status->unshown);
 }
 
 static void get_status(struct pack_reader *reader, struct tenant_status *status)
@@ -140,6 +141,7 @@ static void get_status(struct pack_reader *reader, struct tenant_status *status)
 	get_objective_statuses(reader, status);
 	for (int i = 0; i < TENANT_CONDITION_COUNT; i++)
 		pack_get_condition(reader, &status->conditions[i]);
+	status->unshown = pack_get_int(reader) != 0;
 }
 
 static void put_protection(struct buf *buf, const struct tenant_spec *spec)

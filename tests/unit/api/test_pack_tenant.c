@@ -391,6 +391,7 @@ static void assert_status_equal(const struct tenant_status *a, const struct tena
 {
 	size_t i;
 
+	assert_int_equal(a->unshown, b->unshown);
 	assert_int_equal(a->observed_generation, b->observed_generation);
 	assert_int_equal(a->ceiling, b->ceiling);
 	assert_int_equal(a->ceiling_gpus, b->ceiling_gpus);

@@ -528,6 +528,24 @@ static void test_a_full_arena_is_an_error(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 
+/* Of an older release, which did not write what the columns show. */
+static void test_a_status_without_what_is_shown_is_written_once(void **state)
+{
+	struct world *w = *state;
+	struct quota_status older;
+
+	world_converge(w);
+	older = *w->view.status;
+	older.unshown = true;
+	w->view.status = &older;
+	world_decide(w);
+	assert_true(w->plan.write_status && !w->plan.status_urgent);
+	assert_false(w->plan.status.unshown);
+	world_settle(w);
+	world_decide(w);
+	assert_false(w->plan.write_status);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -552,6 +570,7 @@ int main(void)
 		TEST(test_other_writers_and_wrong_sums_are_named),
 		TEST(test_another_writer_stays_named_for_a_while),
 		TEST(test_transition_times_move_with_the_verdict_only),
+		TEST(test_a_status_without_what_is_shown_is_written_once),
 		TEST(test_rows_in_use_stay_when_there_are_too_many),
 		TEST(test_long_words_are_cut_between_characters),
 		TEST(test_a_full_arena_is_an_error),

@@ -529,6 +529,21 @@ static void test_signals_that_nobody_asks_for_are_not_missed(void **state)
 	check(w, TENANT_ABNORMAL, CONDITION_UNKNOWN, QUOTA_REASON_SIGNALS_UNKNOWN, "Nothing tells");
 }
 
+/* Of an older release, which did not write what the columns show. */
+static void test_a_status_without_what_is_shown_is_written_once(void **state)
+{
+	struct world *w = *state;
+
+	converge(w);
+	w->facts.status.unshown = true;
+	decide(w);
+	assert_true(w->plan.write_status && !w->plan.status_urgent);
+	assert_false(w->plan.status.unshown);
+	settle(w);
+	decide(w);
+	assert_false(w->plan.write_status);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -548,6 +563,7 @@ int main(void)
 		TEST(test_a_transition_is_a_change_of_status),
 		TEST(test_the_list_of_namespaces_has_an_end),
 		TEST(test_a_full_arena_is_an_error),
+		TEST(test_a_status_without_what_is_shown_is_written_once),
 		TEST(test_nothing_is_asked_of_topology),
 		TEST(test_idle_gpus_are_told_of_whatever_feedback_says),
 		TEST(test_signals_that_nobody_asks_for_are_not_missed),
