@@ -46,7 +46,7 @@ def test_the_metrics_cover_what_an_operator_asks(running, busy):
     by_kind = {name: {dict(labels)["resource"] for n, labels in metrics if n == name and "resource" in dict(labels)}
                for name in ("gpuqos_watch_age_seconds", "gpuqos_watch_restarts_total", "gpuqos_cache_objects",
                             "gpuqos_cache_bytes")}
-    assert all(kinds == KINDS | {"devices"} for kinds in by_kind.values()), by_kind
+    assert all(kinds == KINDS | {"devices", "noderesourcetopologies"} for kinds in by_kind.values()), by_kind
     names = {name for name, _ in metrics}
     assert names >= {"gpuqos_leader", "gpuqos_ledger_recounts_total", "gpuqos_ledger_differing_total",
                      "gpuqos_ledger_drift_bytes_total", "gpuqos_api_requests_total", "gpuqos_build_info",
@@ -74,7 +74,8 @@ def test_it_is_healthy_and_ready_and_says_of_what(running):
     assert status == 200 and "reconcile" in text
     status, text = running.page("/readyz")
     assert status == 200 and "role: leader" in text and all(f"cache {kind}: complete" in text for kind in KINDS)
-    assert "cache devices: not installed" in text  # Koordinator's, of which this cluster has none
+    # Koordinator's, and of Node Feature Discovery: this cluster has none.
+    assert "cache devices: not installed" in text and "cache noderesourcetopologies: not installed" in text
     assert running.page("/nothing")[0] == 404
 
 
