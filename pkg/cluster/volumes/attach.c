@@ -87,7 +87,7 @@ static void add_id(struct count *count, uint64_t id)
 
 static void add_volume(struct count *count, struct str namespace, const struct pod_volume *volume)
 {
-	struct attachment attachment;
+	struct attachment attachment = {0};
 	enum attach attach = ATTACH_UNKNOWN;
 
 	if (volume->sort == VOLUME_UNREAD) {

@@ -129,6 +129,7 @@ static uint32_t volume_claim_add(struct cluster *cluster, const struct volume_cl
 int cluster_apply_volume_claim(struct cluster *cluster, const struct volume_claim_facts *facts,
 			       struct error *err)
 {
+	static const struct uid nobody;
 	struct volume_claim_record *record;
 	uint32_t claim;
 
@@ -141,8 +142,8 @@ int cluster_apply_volume_claim(struct cluster *cluster, const struct volume_clai
 	set_name(cluster, &record->volume, facts->volume);
 	set_name(cluster, &record->class, facts->class);
 	set_name(cluster, &record->node, facts->node);
-	record->owner = str_empty(facts->owner_uid) ? (struct uid){0}
-						    : uid_from(&cluster->key, facts->owner_uid);
+	record->owner =
+		str_empty(facts->owner_uid) ? nobody : uid_from(&cluster->key, facts->owner_uid);
 	record->bound = facts->bound;
 	record->lost = facts->lost;
 	record->terminating = facts->terminating;
