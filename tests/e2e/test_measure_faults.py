@@ -79,10 +79,6 @@ class Measured(Scene):
         self.cluster.api("PATCH", f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/gpuqos-agent-{self.node}",
                          {"spec": {"leaseDurationSeconds": 1}}).ok()
 
-        def known():
-            return self.controller.metric("gpuqos_node_layout_unknown", node=self.node, reason="AgentGone") == 1 or NotYet("it lives")
-        wait_for(known, f"the agent of {self.node} is known to be dead", 60)
-
     def throttle(self):
         return self.trainers.object().get("status", {}).get("throttle", {})
 
@@ -124,7 +120,7 @@ def town(world, tmp_path_factory):
                     scene.look(turn)
                 turn += 1
                 stop.wait(SECONDS)
-        made.scenes["an agent that is dead"].end_agent()  # before anybody is in need
+        made.scenes["an agent that is dead"].end_agent()
         thread = threading.Thread(target=look, daemon=True)
         thread.start()
         for scene in scenes:
