@@ -97,15 +97,8 @@ static void issue(struct eviction_turn *turn, enum receipt_cause cause,
 /* False where the arena is full. */
 static bool make_ask(struct eviction_turn *turn, struct plan_ask *ret_ask)
 {
-	*ret_ask = (struct plan_ask){
-		.pod = TABLE_NONE,
-		.own = true,
-		.tier = turn->facts.spec.tier,
-		.protection = turn->facts.spec.protection,
-		.most = RECEIPT_VICTIMS,
-		.now_us = turn->now_us,
-		.now_real_us = turn->now_real_us,
-	};
+	*ret_ask = eviction_plan_ask(turn, TABLE_NONE, RECEIPT_VICTIMS);
+	ret_ask->own = true;
 	return cause_left_alone(turn->reconciler->cluster, &turn->limits, &turn->reconciler->arena,
 				&ret_ask->left_alone);
 }

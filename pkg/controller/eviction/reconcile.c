@@ -56,6 +56,18 @@ void eviction_look_again_at(struct eviction_turn *turn, const struct cluster_vic
 	turn->set->look_again_us = MIN(turn->set->look_again_us, victim->again_us);
 }
 
+struct plan_ask eviction_plan_ask(const struct eviction_turn *turn, uint32_t pod, size_t most)
+{
+	return (struct plan_ask){
+		.pod = pod,
+		.tier = turn->facts.spec.tier,
+		.protection = turn->facts.spec.protection,
+		.most = most,
+		.now_us = turn->now_us,
+		.now_real_us = turn->now_real_us,
+	};
+}
+
 struct str eviction_text_kept(struct eviction_turn *turn, struct str text)
 {
 	const char *kept = arena_strndup(&turn->reconciler->arena, text.data, text.len);

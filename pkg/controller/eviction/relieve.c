@@ -24,14 +24,7 @@ static struct place_tools tools_of(struct eviction_turn *turn)
 static bool make_ask(struct eviction_turn *turn, uint32_t pod, size_t most,
 		     struct plan_ask *ret_ask)
 {
-	*ret_ask = (struct plan_ask){
-		.pod = pod,
-		.tier = turn->facts.spec.tier,
-		.protection = turn->facts.spec.protection,
-		.most = most,
-		.now_us = turn->now_us,
-		.now_real_us = turn->now_real_us,
-	};
+	*ret_ask = eviction_plan_ask(turn, pod, most);
 	return cause_left_alone(turn->reconciler->cluster, &turn->limits, &turn->reconciler->arena,
 				&ret_ask->left_alone);
 }

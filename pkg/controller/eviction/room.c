@@ -301,14 +301,7 @@ static bool begin(struct eviction_turn *turn, uint32_t pod, size_t most)
 		.arena = &search->arena,
 	};
 
-	search->ask = (struct plan_ask){
-		.pod = pod,
-		.tier = turn->facts.spec.tier,
-		.protection = turn->facts.spec.protection,
-		.most = most,
-		.now_us = turn->now_us,
-		.now_real_us = turn->now_real_us,
-	};
+	search->ask = eviction_plan_ask(turn, pod, most);
 	arena_reset(&search->kept);
 	if (!cause_left_alone(reconciler->cluster, &turn->limits, &search->kept,
 			      &search->ask.left_alone))

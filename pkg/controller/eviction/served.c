@@ -55,13 +55,7 @@ static struct str see(const struct eviction_turn *turn, const struct receipt *re
 static bool may_still_go(struct eviction_turn *turn, const struct receipt *receipt, uint32_t pod,
 			 const struct cluster_victim *victim)
 {
-	const struct plan_ask ask = {
-		.pod = TABLE_NONE,
-		.tier = turn->facts.spec.tier,
-		.protection = turn->facts.spec.protection,
-		.now_us = turn->now_us,
-		.now_real_us = turn->now_real_us,
-	};
+	const struct plan_ask ask = eviction_plan_ask(turn, TABLE_NONE, RECEIPT_VICTIMS);
 
 	if (receipt->cause == RECEIPT_OFFENDER || receipt->cause == RECEIPT_IDLE)
 		return eviction_own_may_go(turn, receipt, pod);

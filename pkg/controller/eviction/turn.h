@@ -63,6 +63,10 @@ void eviction_tell_written(struct eviction_reconciler *reconciler, uint32_t tena
 void eviction_tell_seen(struct eviction_turn *turn);
 void eviction_tell_none(struct eviction_reconciler *reconciler, uint32_t tenant);
 
+/* What a plan of the turn's tenant asks for; of nobody in particular with TABLE_NONE. Nobody is
+ * left alone yet (cause_left_alone()). */
+struct plan_ask eviction_plan_ask(const struct eviction_turn *turn, uint32_t pod, size_t most);
+
 /* Writes are added to the turn's set by both. */
 int eviction_settle(struct eviction_turn *turn, struct error *err);
 /* The pod as a receipt names it; texts in the arena, or the cluster's. False where that is full. */
