@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "cluster/dra/dra_internal.h"
+#include "cluster/kinds.h"
 
 struct cluster *cluster_new(const struct hash_key *key)
 {
@@ -151,36 +152,6 @@ void cluster_free(struct cluster *cluster)
 
 /* --- what applies share */
 
-static const char *kind_name(enum cluster_kind kind)
-{
-	static const char *const names[CLUSTER_KIND_COUNT] = {
-		[CLUSTER_PODS] = "Pod",
-		[CLUSTER_NODES] = "Node",
-		[CLUSTER_NAMESPACES] = "Namespace",
-		[CLUSTER_QUOTAS] = "GpuMemoryQuota",
-		[CLUSTER_RESOURCE_QUOTAS] = "ResourceQuota",
-		[CLUSTER_LIMIT_RANGES] = "LimitRange",
-		[CLUSTER_TENANTS] = "TenantQoS",
-		[CLUSTER_BINDINGS] = "ValidatingAdmissionPolicyBinding",
-		[CLUSTER_CLAIMS] = "ResourceClaim",
-		[CLUSTER_SLICES] = "ResourceSlice",
-		[CLUSTER_CLASSES] = "DeviceClass",
-		[CLUSTER_AGENTS] = "Lease",
-		[CLUSTER_GPU_NODES] = "GpuNode",
-		[CLUSTER_PUBLISHED] = "Device",
-		[CLUSTER_ZONES] = "NodeResourceTopology",
-		[CLUSTER_BUDGETS] = "PodDisruptionBudget",
-		[CLUSTER_JOBS] = "Job",
-		[CLUSTER_VOLUME_CLAIMS] = "PersistentVolumeClaim",
-		[CLUSTER_VOLUMES] = "PersistentVolume",
-		[CLUSTER_STORAGE_CLASSES] = "StorageClass",
-		[CLUSTER_CSI_NODES] = "CSINode",
-		[CLUSTER_CSI_DRIVERS] = "CSIDriver",
-	};
-
-	return names[kind];
-}
-
 int refuse(struct cluster *cluster, enum cluster_kind kind, struct str namespace, struct str name,
 	   struct error *err)
 {
@@ -189,9 +160,9 @@ int refuse(struct cluster *cluster, enum cluster_kind kind, struct str namespace
 
 	cluster->unreadable[kind]++;
 	if (str_empty(namespace))
-		return error_wrap(err, "%s %.*s", kind_name(kind), name_len, name.data);
-	return error_wrap(err, "%s %.*s/%.*s", kind_name(kind), namespace_len, namespace.data,
-			  name_len, name.data);
+		return error_wrap(err, "%s %.*s", cluster_kinds[kind].word, name_len, name.data);
+	return error_wrap(err, "%s %.*s/%.*s", cluster_kinds[kind].word, namespace_len,
+			  namespace.data, name_len, name.data);
 }
 
 int check_names(struct str namespace, struct str name, struct error *err)
@@ -211,120 +182,12 @@ bool is_older(uint64_t resource_version, uint64_t seen)
 
 /* --- deletes and replaces */
 
-/* size: a case for each kind. */
-static void remove_record(struct cluster *cluster, enum cluster_kind kind, uint32_t handle)
-{
-	switch (kind) {
-	case CLUSTER_PODS:
-		pod_remove(cluster, handle);
-		break;
-	case CLUSTER_NODES:
-		node_gone(cluster, handle);
-		break;
-	case CLUSTER_NAMESPACES:
-		namespace_gone(cluster, handle);
-		break;
-	case CLUSTER_QUOTAS:
-		quota_remove(cluster, handle);
-		break;
-	case CLUSTER_RESOURCE_QUOTAS:
-		owned_remove(cluster, OWNED_RESOURCE_QUOTA, handle);
-		break;
-	case CLUSTER_LIMIT_RANGES:
-		owned_remove(cluster, OWNED_LIMIT_RANGE, handle);
-		break;
-	case CLUSTER_TENANTS:
-		tenant_gone(cluster, handle);
-		break;
-	case CLUSTER_BINDINGS:
-		binding_remove(cluster, handle);
-		break;
-	case CLUSTER_CLAIMS:
-		claim_remove(cluster, handle);
-		break;
-	case CLUSTER_SLICES:
-		slice_remove(cluster, handle);
-		break;
-	case CLUSTER_CLASSES:
-		class_remove(cluster, handle);
-		break;
-	case CLUSTER_AGENTS:
-		agent_remove(cluster, handle);
-		break;
-	case CLUSTER_GPU_NODES:
-		gpu_node_remove(cluster, handle);
-		break;
-	case CLUSTER_PUBLISHED:
-	case CLUSTER_ZONES:
-		published_remove(cluster, kind, handle);
-		break;
-	case CLUSTER_BUDGETS:
-		budget_remove(cluster, handle);
-		break;
-	case CLUSTER_JOBS:
-		job_remove(cluster, handle);
-		break;
-	case CLUSTER_VOLUME_CLAIMS:
-	case CLUSTER_VOLUMES:
-	case CLUSTER_STORAGE_CLASSES:
-	case CLUSTER_CSI_NODES:
-	case CLUSTER_CSI_DRIVERS:
-		storage_remove(cluster, kind, handle);
-		break;
-	case CLUSTER_KIND_COUNT:
-		break;
-	}
-}
-
-/* size: likewise. */
 static uint32_t record_find(const struct cluster *cluster, enum cluster_kind kind,
 			    struct str namespace, struct str name)
 {
-	switch (kind) {
-	case CLUSTER_PODS:
-		return pod_find(cluster, namespace, name);
-	case CLUSTER_NODES:
-		return node_find(cluster, name);
-	case CLUSTER_NAMESPACES:
-		return namespace_find(cluster, name);
-	case CLUSTER_QUOTAS:
-		return quota_find(cluster, namespace, name);
-	case CLUSTER_RESOURCE_QUOTAS:
-		return owned_find(cluster, OWNED_RESOURCE_QUOTA, namespace, name);
-	case CLUSTER_LIMIT_RANGES:
-		return owned_find(cluster, OWNED_LIMIT_RANGE, namespace, name);
-	case CLUSTER_TENANTS:
-		return tenant_find(cluster, name);
-	case CLUSTER_BINDINGS:
-		return binding_find(cluster, name);
-	case CLUSTER_CLAIMS:
-		return claim_find(cluster, namespace, name);
-	case CLUSTER_SLICES:
-		return slice_find(cluster, name);
-	case CLUSTER_CLASSES:
-		return class_find(cluster, name);
-	case CLUSTER_AGENTS:
-		return agent_find(cluster, name);
-	case CLUSTER_GPU_NODES:
-		return gpu_node_find(cluster, name);
-	case CLUSTER_PUBLISHED:
-	case CLUSTER_ZONES:
-		return published_find(cluster, kind, name);
-	case CLUSTER_BUDGETS:
-		return budget_find(cluster, namespace, name);
-	case CLUSTER_JOBS:
-		return job_find(cluster, namespace, name);
-	case CLUSTER_VOLUME_CLAIMS:
-		return volume_claim_find(cluster, namespace, name);
-	case CLUSTER_VOLUMES:
-	case CLUSTER_STORAGE_CLASSES:
-	case CLUSTER_CSI_NODES:
-	case CLUSTER_CSI_DRIVERS:
-		return name_find(cluster, kind, name);
-	case CLUSTER_KIND_COUNT:
-		break;
-	}
-	return TABLE_NONE;
+	const struct kind *of = &cluster_kinds[kind];
+
+	return of->find ? of->find(cluster, namespace, name) : name_find(cluster, kind, name);
 }
 
 void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str namespace,
@@ -333,56 +196,15 @@ void cluster_delete(struct cluster *cluster, enum cluster_kind kind, struct str 
 	uint32_t handle = record_find(cluster, kind, namespace, name);
 
 	if (handle != TABLE_NONE)
-		remove_record(cluster, kind, handle);
+		cluster_kinds[kind].remove(cluster, handle);
 	else if (kind == CLUSTER_PODS)
 		bystander_remove(cluster, namespace, name);
 }
 
-/* A kind's records, and where its object's epoch is in them. */
-struct population {
-	const struct table *table;
-	size_t epoch;
-};
-
-static struct population population_of(const struct cluster *cluster, enum cluster_kind kind)
+/* Where the record has the epoch in which its object was last seen. */
+static void *epoch_at(const struct cluster *cluster, enum cluster_kind kind, uint32_t handle)
 {
-	const struct population of[CLUSTER_KIND_COUNT] = {
-		[CLUSTER_PODS] = {&cluster->pods, offsetof(struct pod_record, epoch)},
-		[CLUSTER_NODES] = {&cluster->nodes, offsetof(struct node_record, epoch)},
-		[CLUSTER_NAMESPACES] = {&cluster->namespaces,
-					offsetof(struct namespace_record, epoch)},
-		[CLUSTER_QUOTAS] = {&cluster->quotas, offsetof(struct quota_record, epoch)},
-		[CLUSTER_RESOURCE_QUOTAS] = {&cluster->owned[OWNED_RESOURCE_QUOTA],
-					     offsetof(struct owned_record, epoch)},
-		[CLUSTER_LIMIT_RANGES] = {&cluster->owned[OWNED_LIMIT_RANGE],
-					  offsetof(struct owned_record, epoch)},
-		[CLUSTER_TENANTS] = {&cluster->tenants, offsetof(struct tenant_record, epoch)},
-		[CLUSTER_BINDINGS] = {&cluster->bindings, offsetof(struct binding_record, epoch)},
-		[CLUSTER_CLAIMS] = {&cluster->dra.claims,
-				    offsetof(struct device_claim_record, epoch)},
-		[CLUSTER_SLICES] = {&cluster->dra.slices, offsetof(struct slice_record, epoch)},
-		[CLUSTER_CLASSES] = {&cluster->dra.classes, offsetof(struct class_record, epoch)},
-		[CLUSTER_AGENTS] = {&cluster->agents, offsetof(struct agent_record, epoch)},
-		[CLUSTER_GPU_NODES] = {&cluster->gpu_nodes,
-				       offsetof(struct gpu_node_record, epoch)},
-		[CLUSTER_PUBLISHED] = {&cluster->published,
-				       offsetof(struct published_record, epoch)},
-		[CLUSTER_ZONES] = {&cluster->zones, offsetof(struct published_record, epoch)},
-		[CLUSTER_BUDGETS] = {&cluster->budgets, offsetof(struct budget_record, epoch)},
-		[CLUSTER_JOBS] = {&cluster->jobs, offsetof(struct job_record, epoch)},
-		[CLUSTER_VOLUME_CLAIMS] = {&cluster->storage.claims,
-					   offsetof(struct volume_claim_record, epoch)},
-		[CLUSTER_VOLUMES] = {&cluster->storage.volumes,
-				     offsetof(struct volume_record, named.epoch)},
-		[CLUSTER_STORAGE_CLASSES] = {&cluster->storage.classes,
-					     offsetof(struct storage_class_record, named.epoch)},
-		[CLUSTER_CSI_NODES] = {&cluster->storage.csi_nodes,
-				       offsetof(struct csi_node_record, named.epoch)},
-		[CLUSTER_CSI_DRIVERS] = {&cluster->storage.csi_drivers,
-					 offsetof(struct csi_driver_record, named.epoch)},
-	};
-
-	return of[kind];
+	return (char *)table_at(kind_records(cluster, kind), handle) + cluster_kinds[kind].epoch;
 }
 
 /* Whether the object itself was seen, and not only what names it. */
@@ -401,11 +223,10 @@ bool cluster_keep(struct cluster *cluster, enum cluster_kind kind, struct str na
 		  struct str name)
 {
 	uint32_t handle = record_find(cluster, kind, namespace, name);
-	struct population all = population_of(cluster, kind);
 
 	if (!was_seen(cluster, kind, handle))
 		return false;
-	memcpy((char *)table_at(all.table, handle) + all.epoch, &cluster->epochs[kind],
+	memcpy(epoch_at(cluster, kind, handle), &cluster->epochs[kind],
 	       sizeof(cluster->epochs[kind]));
 	return true;
 }
@@ -442,16 +263,15 @@ void cluster_abort_replace(struct cluster *cluster, enum cluster_kind kind)
 
 void cluster_end_replace(struct cluster *cluster, enum cluster_kind kind)
 {
-	struct population all = population_of(cluster, kind);
+	const struct table *records = kind_records(cluster, kind);
 
-	for (uint32_t handle = table_next(all.table, 0); handle != TABLE_NONE;
-	     handle = table_next(all.table, handle + 1)) {
-		const char *record = table_at(all.table, handle);
+	for (uint32_t handle = table_next(records, 0); handle != TABLE_NONE;
+	     handle = table_next(records, handle + 1)) {
 		uint32_t epoch;
 
-		memcpy(&epoch, record + all.epoch, sizeof(epoch));
+		memcpy(&epoch, epoch_at(cluster, kind, handle), sizeof(epoch));
 		if (epoch != cluster->epochs[kind])
-			remove_record(cluster, kind, handle);
+			cluster_kinds[kind].remove(cluster, handle);
 	}
 	if (kind == CLUSTER_PODS)
 		bystanders_end_replace(cluster);

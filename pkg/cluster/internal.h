@@ -151,7 +151,7 @@ bool is_older(uint64_t resource_version, uint64_t seen);
 /* The namespace alone, not its tenant: what changed is nothing that the tenant's decision reads. */
 void mark_namespace(struct cluster *cluster, uint32_t namespace);
 
-/* --- names.c: of nodes, namespaces and tenants */
+/* --- names.c: of kinds that have an index of names */
 
 uint32_t name_find(const struct cluster *cluster, enum cluster_kind kind, struct str name);
 void name_insert(struct cluster *cluster, enum cluster_kind kind, uint32_t handle);
@@ -256,8 +256,11 @@ void budgets_abort_reading(struct cluster *cluster);
 void storage_init(struct cluster *cluster);
 void storage_clear(struct cluster *cluster);
 uint32_t volume_claim_find(const struct cluster *cluster, struct str namespace, struct str name);
-/* A record of one of the kinds of cluster/volumes. */
-void storage_remove(struct cluster *cluster, enum cluster_kind kind, uint32_t handle);
+void volume_claim_remove(struct cluster *cluster, uint32_t claim);
+void volume_remove(struct cluster *cluster, uint32_t volume);
+void storage_class_remove(struct cluster *cluster, uint32_t class);
+void csi_node_remove(struct cluster *cluster, uint32_t csi_node);
+void csi_driver_remove(struct cluster *cluster, uint32_t driver);
 void storage_stats(const struct cluster *cluster, struct cluster_stats *stats);
 
 /* --- volumes/judge.c */

@@ -152,7 +152,7 @@ int cluster_apply_volume_claim(struct cluster *cluster, const struct volume_clai
 	return 0;
 }
 
-static void volume_claim_drop(struct cluster *cluster, uint32_t claim)
+void volume_claim_remove(struct cluster *cluster, uint32_t claim)
 {
 	struct volume_claim_record *record = volume_claim_at(cluster, claim);
 	const struct volume_claim_key key = {record->namespace, record->name};
@@ -328,31 +328,27 @@ int cluster_apply_csi_driver(struct cluster *cluster, const struct csi_driver_fa
 	return 0;
 }
 
-static void volume_drop(struct cluster *cluster, uint32_t volume)
+void volume_remove(struct cluster *cluster, uint32_t volume)
 {
 	set_name(cluster, &volume_at(cluster, volume)->driver, STR_NONE);
 	texts_unref(&cluster->texts, volume_at(cluster, volume)->terms);
 	forget_name(cluster, CLUSTER_VOLUMES, volume);
 }
 
-static void class_drop(struct cluster *cluster, uint32_t class)
+void storage_class_remove(struct cluster *cluster, uint32_t class)
 {
 	set_name(cluster, &storage_class_at(cluster, class)->provisioner, STR_NONE);
 	texts_unref(&cluster->texts, storage_class_at(cluster, class)->terms);
 	forget_name(cluster, CLUSTER_STORAGE_CLASSES, class);
 }
 
-void storage_remove(struct cluster *cluster, enum cluster_kind kind, uint32_t handle)
+void csi_node_remove(struct cluster *cluster, uint32_t csi_node)
 {
-	if (kind == CLUSTER_VOLUME_CLAIMS) {
-		volume_claim_drop(cluster, handle);
-	} else if (kind == CLUSTER_VOLUMES) {
-		volume_drop(cluster, handle);
-	} else if (kind == CLUSTER_STORAGE_CLASSES) {
-		class_drop(cluster, handle);
-	} else {
-		if (kind == CLUSTER_CSI_NODES)
-			limits_clear(cluster, csi_node_at(cluster, handle));
-		forget_name(cluster, kind, handle);
-	}
+	limits_clear(cluster, csi_node_at(cluster, csi_node));
+	forget_name(cluster, CLUSTER_CSI_NODES, csi_node);
+}
+
+void csi_driver_remove(struct cluster *cluster, uint32_t driver)
+{
+	forget_name(cluster, CLUSTER_CSI_DRIVERS, driver);
 }
