@@ -75,9 +75,16 @@ class Measured(Scene):
     def held(self):
         return super().held() + [(self.mine, "far", 7)]
 
+    @property
+    def layout(self):
+        """As our agent's, which is believed for as long as it lives."""
+        return super().layout | {"writer": "gpuqos-agent/test"}
+
     def end_agent(self):
         self.cluster.api("PATCH", f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/gpuqos-agent-{self.node}",
                          {"spec": {"leaseDurationSeconds": 1}}).ok()
+        wait_for(lambda: self.controller.metric("gpuqos_node_layout_unknown", node=self.node, reason="AgentGone") == 1,
+                 f"the agent of {self.node} is known to be gone")
 
     def throttle(self):
         return self.trainers.object().get("status", {}).get("throttle", {})
