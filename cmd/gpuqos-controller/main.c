@@ -41,6 +41,15 @@ static void stop(void *context, loop_fn stopped, void *stopped_context)
 	controller_stop(program->controller, stopped, stopped_context);
 }
 
+/* Also while the two are made and ended. */
+static void changed(void *context)
+{
+	struct program *program = context;
+
+	if (program->extender)
+		extender_look_again(program->extender);
+}
+
 static struct str lease_namespace(const struct program *program)
 {
 	const char *pod_namespace = getenv("POD_NAMESPACE");
@@ -64,6 +73,8 @@ static int make_controller(struct program *program, struct error *err)
 				      .lease_namespace = lease_namespace(program),
 				      .pod_namespace = str_from(getenv("POD_NAMESPACE")),
 				      .pod_name = str_from(getenv("POD_NAME")),
+				      .changed = changed,
+				      .context = program,
 				      .log = process->log,
 				      .metrics = process->metrics,
 				      .seed = process->seed + 1,
@@ -126,7 +137,7 @@ static int run(struct program *program, struct error *err)
 static void finish(struct program *program)
 {
 	process_close(&program->process);
-	extender_free(program->extender);
+	extender_free(TAKE(program->extender));
 	controller_free(program->controller);
 	process_clear(&program->process);
 	controller_config_clear(&program->flags.config);

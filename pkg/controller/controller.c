@@ -13,6 +13,7 @@
 #include "cluster/tenants/tenants.h"
 #include "controller/caches.h"
 #include "controller/eviction/reconcile.h"
+#include "controller/kinds.h"
 #include "controller/leader_label.h"
 #include "controller/nodes.h"
 #include "controller/objectives/objectives.h"
@@ -84,6 +85,18 @@ static void take_dirty(void *context)
 	while (cluster_take_dirty(controller->cluster, &key))
 		if (writes(controller))
 			work_add(controller->works[WORK_QUOTA], key);
+}
+
+static void tell_change(const struct controller *controller)
+{
+	if (controller->options.changed)
+		controller->options.changed(controller->options.context);
+}
+
+static void on_watched(void *context)
+{
+	take_dirty(context);
+	tell_change(context);
 }
 
 /* What a tenant grants makes namespaces dirty. */
@@ -248,6 +261,7 @@ static void on_lost(void *context)
 	recorder_reset(controller->recorder);
 	if (controller->label)
 		leader_label_lost(controller->label);
+	tell_change(controller);
 	if (!controller->stopping)
 		log_warning(controller->options.log, "no longer leading: nothing is written",
 			    LOG_CSTR("identity", controller->options.identity));
@@ -424,17 +438,6 @@ static int new_alerts(struct controller *controller, struct error *err)
 	return alertmanager_new(controller->loop, &options, &controller->alerts, err);
 }
 
-static int know_resources(struct controller *controller, struct error *err)
-{
-	const struct source_table *table = &controller->options.config->resources;
-
-	for (size_t i = 0; i < table->n_rows; i++)
-		if (cluster_know_resource(controller->cluster, table->rows[i].name,
-					  table->rows[i].sharing, err) < 0)
-			return -1;
-	return 0;
-}
-
 int controller_new(struct kube_client *client, const struct controller_options *options,
 		   struct controller **ret_controller, struct error *err)
 {
@@ -448,7 +451,8 @@ int controller_new(struct kube_client *client, const struct controller_options *
 		return -1;
 	hash_key_init(&controller->hash_key);
 	controller->cluster = cluster_new(&controller->hash_key);
-	if (know_resources(controller, err) < 0 || new_alerts(controller, err) < 0)
+	if (kinds_know_table(&options->config->resources, controller->cluster, err) < 0 ||
+	    new_alerts(controller, err) < 0)
 		return -1;
 	controller->caches = caches_new(client, &(struct caches_options){
 							.cluster = controller->cluster,
@@ -456,7 +460,7 @@ int controller_new(struct kube_client *client, const struct controller_options *
 							.home = options->pod_namespace.len
 									? options->pod_namespace
 									: options->lease_namespace,
-							.touched = take_dirty,
+							.touched = on_watched,
 							.synced = on_synced,
 							.context = controller,
 							.log = options->log,
@@ -515,21 +519,15 @@ void controller_start(struct controller *controller)
 		on_leading(controller);
 }
 
-static void after_release(void *context)
-{
-	struct controller *controller = context;
-
-	controller->stopped(controller->stopped_context);
-}
-
 static void release(void *context)
 {
 	struct controller *controller = context;
 
 	if (controller->elector)
-		elector_release(controller->elector, after_release, controller);
+		elector_release(controller->elector, controller->stopped,
+				controller->stopped_context);
 	else
-		after_release(controller);
+		controller->stopped(controller->stopped_context);
 }
 
 void controller_stop(struct controller *controller, loop_fn stopped, void *context)
@@ -538,6 +536,7 @@ void controller_stop(struct controller *controller, loop_fn stopped, void *conte
 	controller->stopped = stopped;
 	controller->stopped_context = context;
 	stop_work(controller);
+	tell_change(controller);
 	if (controller->label && controller->leads)
 		leader_label_retire(controller->label, release, controller);
 	else

@@ -23,6 +23,10 @@ struct controller_options {
 	struct str lease_namespace;
 	struct str pod_namespace, pod_name; /* of our own pod, which gets the leader's label; empty
 					       outside a cluster */
+	/* Watches have changed the cluster, or controller_may_answer() has become false. For taking
+	 * note alone: in the middle of a turn. May be NULL. */
+	loop_fn changed;
+	void *context; /* of changed */
 	struct log *log;
 	struct metrics *metrics;
 	uint64_t seed;

@@ -352,6 +352,15 @@ static const struct kinds_watched watched[CLUSTER_KIND_COUNT] = {
 	[CLUSTER_CSI_DRIVERS] = {.type = &api_csi_drivers, .apply = apply_csi_driver},
 };
 
+int kinds_know_table(const struct source_table *table, struct cluster *cluster, struct error *err)
+{
+	for (size_t i = 0; i < table->n_rows; i++)
+		if (cluster_know_resource(cluster, table->rows[i].name, table->rows[i].sharing,
+					  err) < 0)
+			return -1;
+	return 0;
+}
+
 const struct kinds_watched *kinds_watched(enum cluster_kind kind)
 {
 	return &watched[kind];

@@ -32,6 +32,8 @@ struct kinds_watched {
 	bool at_home; /* in the controller's namespace alone */
 };
 
+/* cluster_know_resource() of each row. */
+int kinds_know_table(const struct source_table *table, struct cluster *cluster, struct error *err);
 /* Static. */
 const struct kinds_watched *kinds_watched(enum cluster_kind kind);
 

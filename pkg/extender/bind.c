@@ -5,43 +5,96 @@
  * it, for the watch or its time to settle: the Binding may have been made. So does a conflict: an
  * earlier one whose answer was lost may be what is in the way. Until it is settled the pod may be
  * bound to that node alone.
+ *
+ * What cannot be judged before a watch has shown more waits. It is as if the call came when it is
+ * judged: by then this replica may lead no longer, and who asked may have gone.
  */
+#include "extender/bind.h"
+
 #include "api/body.h"
 #include "base/mem.h"
 #include "cluster/placing/assume.h"
 #include "cluster/read.h"
 #include "extender/internal.h"
 
-#define BIND_TIMEOUT_US (4 * USEC_PER_SEC) /* kube-scheduler waits 5 s */
+#define BIND_TIMEOUT_US (4 * USEC_PER_SEC) /* with the wait; kube-scheduler waits 5 s */
 #define HTTP_CONFLICT   409
 
+static const double wait_buckets[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1};
+
 struct binding {
+	struct list link;
 	struct extender *extender;
-	struct binding *next, **link;
-	struct http_later *later;
-	struct kube_call *call;
-	char *namespace, *pod, *uid;
+	struct http_later *later; /* NULL while it is judged for the first time */
+	struct kube_call *call;   /* NULL before it is posted */
+	struct loop_timer patience;
+	int64_t begun_us;
+	char *namespace, *pod, *uid, *node;
+	bool waits; /* is one of those */
 	bool again; /* an earlier one to the same node may have come true */
 };
 
+static void on_impatience(void *context);
+
+static char *copy(struct str text)
+{
+	return mem_strndup(text.data, text.len);
+}
+
+static struct binding *binding_new(struct extender *extender, const struct extender_bind_args *args)
+{
+	struct binding *binding = mem_alloc(sizeof(*binding));
+
+	*binding = (struct binding){
+		.extender = extender,
+		.begun_us = loop_now(extender->loop),
+		.namespace = copy(args->pod_namespace),
+		.pod = copy(args->pod_name),
+		.uid = copy(args->pod_uid),
+		.node = copy(args->node),
+	};
+	loop_timer_init(&binding->patience, extender->loop, "bindings", on_impatience, binding);
+	return binding;
+}
+
+static void stop_waiting(struct binding *binding)
+{
+	struct bindings *bindings = &binding->extender->bindings;
+	int64_t waited_us = loop_now(binding->extender->loop) - binding->begun_us;
+
+	if (!binding->waits)
+		return;
+	binding->waits = false;
+	bindings->n_waiting--;
+	list_unlink(&binding->link);
+	loop_timer_clear(&binding->patience);
+	metric_observe(bindings->waits, NULL, (double)waited_us / USEC_PER_SEC);
+}
+
+/* Unanswered, where nobody has answered. */
 static void binding_free(struct binding *binding)
 {
-	*binding->link = binding->next;
-	if (binding->next)
-		binding->next->link = binding->link;
+	stop_waiting(binding);
+	list_unlink(&binding->link);
+	kube_abandon(binding->call);
 	http_later_free(binding->later);
 	mem_free(binding->namespace);
 	mem_free(binding->pod);
 	mem_free(binding->uid);
+	mem_free(binding->node);
 	mem_free(binding);
 }
 
-void bindings_abandon(struct extender *extender)
+static void count(const struct binding *binding, const char *result)
 {
-	while (extender->bindings) {
-		kube_abandon(extender->bindings->call);
-		binding_free(extender->bindings);
-	}
+	metric_add(binding->extender->bindings.results, (const char *[]){result}, 1);
+}
+
+/* Ends it with what its reply says. */
+static void binding_answer(struct binding *binding)
+{
+	http_later_send(TAKE(binding->later));
+	binding_free(binding);
 }
 
 /* --- the Binding */
@@ -56,11 +109,6 @@ static bool is_refused(const struct error *err)
 static bool is_free(const struct binding *binding, const struct error *err)
 {
 	return is_refused(err) && err->http_status != HTTP_CONFLICT && !binding->again;
-}
-
-static void count(const struct extender *extender, const char *result)
-{
-	metric_add(extender->binds, (const char *[]){result}, 1);
 }
 
 static void unassume(const struct binding *binding)
@@ -84,42 +132,32 @@ static void on_bound(void *context, const struct kube_answer *answer UNUSED,
 	binding->call = NULL;
 	if (err && is_free(binding, err))
 		unassume(binding);
-	count(binding->extender, !err ? "bound" : is_refused(err) ? "refused" : "unknown");
+	count(binding, !err ? "bound" : is_refused(err) ? "refused" : "unknown");
 	extender_write_bind(&reply->body, err ? str_from(err->message) : STR_NONE);
-	http_later_send(TAKE(binding->later));
-	binding_free(binding);
+	binding_answer(binding);
 }
 
-static void post(struct extender *extender, const struct extender_bind_args *args, bool again,
-		 struct http_later *later)
+static void post(struct binding *binding)
 {
-	struct binding *binding = mem_alloc(sizeof(*binding));
+	struct extender *extender = binding->extender;
+	struct str namespace = str_from(binding->namespace), pod = str_from(binding->pod);
+	int64_t waited_us = loop_now(extender->loop) - binding->begun_us;
 	struct kube_request request = {
 		.verb = KUBE_CREATE,
 		.type = &api_pods,
-		.namespace = args->pod_namespace,
-		.name = args->pod_name,
+		.namespace = namespace,
+		.name = pod,
 		.subresource = "binding",
-		.timeout_us = BIND_TIMEOUT_US,
+		.timeout_us = BIND_TIMEOUT_US - waited_us,
 		.fenced = true,
 	};
 	struct buf body CLEANUP(buf_clear);
 
-	*binding = (struct binding){
-		.extender = extender,
-		.next = extender->bindings,
-		.link = &extender->bindings,
-		.later = later,
-		.namespace = mem_strndup(args->pod_namespace.data, args->pod_namespace.len),
-		.pod = mem_strndup(args->pod_name.data, args->pod_name.len),
-		.uid = mem_strndup(args->pod_uid.data, args->pod_uid.len),
-		.again = again,
-	};
-	if (binding->next)
-		binding->next->link = &binding->next;
-	extender->bindings = binding;
+	stop_waiting(binding);
+	list_append(&extender->bindings.posted, &binding->link);
 	buf_init(&body, LIMIT_JSON_OUTPUT);
-	api_body_pod_binding(&body, args->pod_namespace, args->pod_name, args->pod_uid, args->node);
+	api_body_pod_binding(&body, namespace, pod, str_from(binding->uid),
+			     str_from(binding->node));
 	request.body = buf_str(&body);
 	binding->call = kube_send(extender->options.client, KUBE_WRITE, &request,
 				  &(struct kube_handlers){.on_done = on_bound, .context = binding});
@@ -127,45 +165,48 @@ static void post(struct extender *extender, const struct extender_bind_args *arg
 
 /* --- the recheck */
 
-/* False, with why, where the pod may not go there now. */
-static bool assume(struct extender *extender, const struct extender_bind_args *args, uint32_t pod,
-		   bool *ret_again, struct buf *why)
+enum outcome { BIND_MAY, BIND_MAY_NOT, BIND_WAITS };
+
+/* With why, but where it may. */
+static enum outcome assume(struct binding *binding, uint32_t pod, struct buf *why)
 {
+	struct extender *extender = binding->extender;
 	const struct extender_options *options = &extender->options;
 	const struct place_tools tools = {options->cluster, options->weights, &extender->memory,
 					  &extender->arena, NULL};
 	struct cluster_ask *ask = &extender->place.ask;
-	uint32_t node = cluster_node_find(options->cluster, args->node);
+	uint32_t node = cluster_node_find(options->cluster, str_from(binding->node));
 	uint32_t bound_for = question_bound_for(extender, pod);
 	struct place_answer answer = {PLACE_NO_NODE, 0};
 	int64_t until_us = loop_now(extender->loop) + EXTENDER_ASSUME_US;
 
-	*ret_again = bound_for != TABLE_NONE;
-	if (*ret_again && bound_for != node) {
+	binding->again = bound_for != TABLE_NONE;
+	if (binding->again && bound_for != node) {
 		question_describe_bound(extender, bound_for, why);
-		return false;
+		return BIND_MAY_NOT;
 	}
-	question_refresh(extender, cluster_namespace_find(options->cluster, args->pod_namespace));
+	question_refresh(extender,
+			 cluster_namespace_find(options->cluster, str_from(binding->namespace)));
 	cluster_ask_of_pod(options->cluster, pod, ask);
 	if (ask->claim_unseen) {
 		buf_add_cstr(why, EXTENDER_CLAIM_UNSEEN);
-		return false;
+		return BIND_WAITS;
 	}
 	if (ask->n == 0 && ask->n_claims == 0)
-		return true; /* its claims are of no GPUs */
+		return BIND_MAY; /* its claims are of no GPUs */
 	place_begin(&extender->place, &tools, ask);
 	if (node != TABLE_NONE)
 		answer = place_fit(&extender->place, node);
 	if (answer.verdict != PLACE_FITS) {
 		buf_add_cstr(why, "gpuqos: ");
 		place_describe(&extender->place, answer, why);
-		return false;
+		return BIND_MAY_NOT;
 	}
 	if (cluster_assumptions(options->cluster) == 0) /* else an earlier one has set it */
 		loop_timer_set(&extender->expiry, until_us);
 	cluster_assume(options->cluster, pod, node, place_cards(&extender->place, node), until_us);
 	options->touched(options->context);
-	return true;
+	return BIND_MAY;
 }
 
 /* Else nobody knows yet which tenant's ceiling holds there. */
@@ -185,27 +226,127 @@ static bool namespace_is_seen(const struct extender *extender, struct str name)
  * A pod that no watch has shown asks for no GPU, unless filter was asked about it; or it is gone,
  * and then the API server says so.
  */
-static bool may_bind(struct extender *extender, const struct extender_bind_args *args,
-		     bool *ret_again, struct buf *why)
+static enum outcome judge(struct binding *binding, struct buf *why)
 {
-	uint32_t pod = cluster_pod_find(extender->options.cluster, args->pod_namespace,
-					args->pod_name, args->pod_uid);
-	uint64_t hash =
-		hash_bytes(&extender->options.hash_key, args->pod_uid.data, args->pod_uid.len);
+	struct extender *extender = binding->extender;
+	struct str namespace = str_from(binding->namespace), uid = str_from(binding->uid);
+	uint32_t pod =
+		cluster_pod_find(extender->options.cluster, namespace, str_from(binding->pod), uid);
+	uint64_t hash = hash_bytes(&extender->options.hash_key, uid.data, uid.len);
 
+	arena_reset(&extender->arena);
 	if (pod == TABLE_NONE && unseen_has(extender, hash)) {
 		buf_add_cstr(why, "gpuqos has not seen this pod yet, and will in a moment");
-		return false;
+		return BIND_WAITS;
 	}
 	if (pod == TABLE_NONE)
-		return true;
-	if (!namespace_is_seen(extender, args->pod_namespace)) {
+		return BIND_MAY;
+	if (!namespace_is_seen(extender, namespace)) {
 		buf_add_cstr(why, "gpuqos has not seen this pod's namespace yet, and will in a "
 				  "moment");
-		return false;
+		return BIND_WAITS;
 	}
 	soft_end(extender, hash);
-	return assume(extender, args, pod, ret_again, why);
+	return assume(binding, pod, why);
+}
+
+static void refuse(struct binding *binding, enum outcome outcome, const struct buf *why,
+		   struct http_server_reply *reply)
+{
+	count(binding, outcome == BIND_WAITS ? "unseen" : "unfit");
+	extender_write_bind(&reply->body, buf_str(why));
+}
+
+/* --- the wait */
+
+static bool begin_waiting(struct binding *binding)
+{
+	struct bindings *bindings = &binding->extender->bindings;
+
+	if (bindings->n_waiting == BIND_WAITING_MOST)
+		return false;
+	binding->waits = true;
+	bindings->n_waiting++;
+	list_append(&bindings->waiting, &binding->link);
+	loop_timer_set(&binding->patience, binding->begun_us + BIND_WAIT_US);
+	return true;
+}
+
+/* What kube-scheduler has given up, or another replica is asked for now, is not posted behind its
+ * back. */
+static void judge_again(struct binding *binding, bool may_wait)
+{
+	struct http_server_reply *reply = http_later_reply(binding->later);
+	struct buf why CLEANUP(buf_clear);
+	enum outcome outcome;
+
+	buf_init(&why, 2 * LIMIT_EVENT_NOTE);
+	if (http_later_is_left(binding->later)) {
+		binding_free(binding);
+		return;
+	}
+	if (!extender_answers(binding->extender, reply)) {
+		binding_answer(binding);
+		return;
+	}
+	outcome = judge(binding, &why);
+	if (outcome == BIND_MAY) {
+		post(binding);
+	} else if (outcome == BIND_MAY_NOT || !may_wait) {
+		refuse(binding, outcome, &why, reply);
+		binding_answer(binding);
+	}
+}
+
+static void on_impatience(void *context)
+{
+	judge_again(context, false);
+}
+
+static void look(void *context)
+{
+	struct bindings *bindings = context;
+
+	list_for_each_safe(it, &bindings->waiting)
+		judge_again(container_of(it, struct binding, link), true);
+}
+
+void bindings_look_again(struct bindings *bindings)
+{
+	if (bindings->n_waiting > 0)
+		loop_defer(&bindings->look);
+}
+
+void bindings_init(struct bindings *bindings, struct extender *extender, struct metrics *metrics)
+{
+	list_init(&bindings->waiting);
+	list_init(&bindings->posted);
+	loop_timer_init(&bindings->look, extender->loop, "bindings", look, bindings);
+	if (!metrics)
+		return;
+	bindings->results = metrics_counter(
+		metrics, "gpuqos_extender_bindings_total",
+		"Bindings, by what came of them: bound, refused by the API server, unknown, unfit, "
+		"unseen (no watch showed the pod in time).",
+		(const char *[]){"result", NULL});
+	bindings->waits = metrics_histogram(
+		metrics, "gpuqos_extender_bind_wait_seconds",
+		"How long bindings waited for a watch to show what kube-scheduler had seen; of "
+		"those alone that had to.",
+		(const char *[]){NULL}, wait_buckets, ARRAY_SIZE(wait_buckets));
+}
+
+static void free_all(struct list *bindings)
+{
+	list_for_each_safe(it, bindings)
+		binding_free(container_of(it, struct binding, link));
+}
+
+void bindings_clear(struct bindings *bindings)
+{
+	free_all(&bindings->waiting);
+	free_all(&bindings->posted);
+	loop_timer_clear(&bindings->look);
 }
 
 void verb_bind(struct extender *extender, const struct http_server_request *request,
@@ -214,7 +355,8 @@ void verb_bind(struct extender *extender, const struct http_server_request *requ
 	struct extender_bind_args args;
 	struct error err = {0};
 	struct buf why CLEANUP(buf_clear);
-	bool again = false;
+	struct binding *binding;
+	enum outcome outcome;
 
 	buf_init(&why, 2 * LIMIT_EVENT_NOTE);
 	arena_reset(&extender->arena);
@@ -222,10 +364,14 @@ void verb_bind(struct extender *extender, const struct http_server_request *requ
 		extender_write_bind(&reply->body, str_from(err.message));
 		return;
 	}
-	if (may_bind(extender, &args, &again, &why)) {
-		post(extender, &args, again, http_later_new(request));
+	binding = binding_new(extender, &args);
+	outcome = judge(binding, &why);
+	if (outcome == BIND_MAY || (outcome == BIND_WAITS && begin_waiting(binding))) {
+		binding->later = http_later_new(request);
+		if (outcome == BIND_MAY)
+			post(binding);
 		return;
 	}
-	count(extender, "unfit");
-	extender_write_bind(&reply->body, buf_str(&why));
+	refuse(binding, outcome, &why, reply);
+	binding_free(binding);
 }

@@ -19,6 +19,16 @@ static void fail(struct http_server_reply *reply, int status, const char *messag
 	buf_add_cstr(&reply->body, message);
 }
 
+bool extender_answers(const struct extender *extender, struct http_server_reply *reply)
+{
+	if (extender->options.may_answer(extender->options.context))
+		return true;
+	/* A Service sends new connections alone to who leads. */
+	reply->close = true;
+	fail(reply, 503, "this replica does not lead, or has not seen all yet\n");
+	return false;
+}
+
 static void answer_filter(struct extender *extender, const struct http_server_request *request,
 			  struct http_server_reply *reply)
 {
@@ -75,10 +85,7 @@ static void handle(void *context, const struct http_server_request *request,
 		fail(reply, 404, "POST /filter, /prioritize, /preempt or /bind\n");
 		return;
 	}
-	if (!extender->options.may_answer(extender->options.context)) {
-		/* A Service sends new connections alone to who leads. */
-		reply->close = true;
-		fail(reply, 503, "this replica does not lead, or has not seen all yet\n");
+	if (!extender_answers(extender, reply)) {
 		metric_add(extender->calls, (const char *[]){verb->name, "503"}, 1);
 		return;
 	}
@@ -125,12 +132,9 @@ static void register_metrics(struct extender *extender)
 					  (const char *[]){"verb", "code", NULL});
 	extender->latency = metrics_histogram(
 		metrics, "gpuqos_extender_call_seconds",
-		"From the last byte read to the answer queued; of bind, to the Binding sent.",
+		"From the last byte read to the answer queued; of bind, to the Binding sent or "
+		"put off.",
 		(const char *[]){"verb", NULL}, latency_buckets, ARRAY_SIZE(latency_buckets));
-	extender->binds = metrics_counter(
-		metrics, "gpuqos_extender_bindings_total",
-		"Bindings, by what came of them: bound, refused by the API server, unknown, unfit.",
-		(const char *[]){"result", NULL});
 	extender->refusals = metrics_counter(
 		metrics, "gpuqos_extender_refusals_total",
 		"Calls of filter that no node passed, by each reason that some node had.",
@@ -150,6 +154,7 @@ int extender_new(const struct extender_options *options, struct extender **ret_e
 	extender->loop = kube_client_loop(options->client);
 	arena_init(&extender->arena, LIMIT_DECODE_ARENA);
 	loop_timer_init(&extender->expiry, extender->loop, "assumptions", expire, extender);
+	bindings_init(&extender->bindings, extender, options->metrics);
 	register_metrics(extender);
 	if (http_server_new(extender->loop,
 			    &(struct http_server_options){
@@ -169,12 +174,17 @@ void extender_free(struct extender *extender)
 {
 	if (!extender)
 		return;
-	bindings_abandon(extender);
+	bindings_clear(&extender->bindings);
 	http_server_free(extender->server);
 	loop_timer_clear(&extender->expiry);
 	arena_clear(&extender->arena);
 	place_memory_clear(&extender->memory);
 	mem_free(extender);
+}
+
+void extender_look_again(struct extender *extender)
+{
+	bindings_look_again(&extender->bindings);
 }
 
 uint16_t extender_port(const struct extender *extender)

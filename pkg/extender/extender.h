@@ -25,8 +25,8 @@
  * kube-scheduler more than a decision costs us, and where one passes alone it asks and scores no
  * more. A pod that wishes for nodes by what kube-scheduler alone scores is told of all.
  *
- * A pod that no watch has shown yet is judged by what kube-scheduler says of it, but not bound:
- * kube-scheduler is told so then, and tries again.
+ * A pod that no watch has shown yet is judged by what kube-scheduler says of it, but not bound
+ * before one has: bind waits for that (extender/bind.h).
  * filter leaves word of a node that passed alone, and prioritize of the one that it found best, for
  * EXTENDER_SOFT_US, since kube-scheduler asks about the next pod before this one is bound: others
  * find that node less good until then.
@@ -59,6 +59,8 @@ struct extender_options {
 int extender_new(const struct extender_options *options, struct extender **ret_extender,
 		 struct error *err);
 void extender_free(struct extender *extender); /* accepts NULL */
+/* A watch has changed the cluster, or may_answer() would say something else than before. */
+void extender_look_again(struct extender *extender);
 uint16_t extender_port(const struct extender *extender);
 
 DEFINE_CLEANUP(struct extender *, extender_free)

@@ -4,6 +4,7 @@
 
 #include "extender/answer.h"
 #include "extender/args.h"
+#include "extender/bind.h"
 #include "extender/extender.h"
 #include "place/place.h"
 
@@ -52,8 +53,6 @@ struct soft_set {
 	uint32_t nodes[2 * EXTENDER_SOFT_MOST]; /* TABLE_NONE: free */
 };
 
-struct binding; /* bind.c: under way */
-
 struct extender {
 	struct extender_options options;
 	struct loop *loop;
@@ -67,8 +66,8 @@ struct extender {
 	struct unseen unseen[EXTENDER_UNSEEN];
 	size_t next_soft, next_unseen;
 	uint64_t told[EXTENDER_TOLD]; /* hashes of what was told of pods, by hash of the uid */
-	struct binding *bindings;
-	struct metric_family *calls, *latency, *binds, *refusals;
+	struct bindings bindings;
+	struct metric_family *calls, *latency, *refusals;
 };
 
 /* What filter and prioritize are asked. */
@@ -101,11 +100,8 @@ void verb_filter(struct extender *extender, struct str body, struct buf *answer)
 int verb_prioritize(struct extender *extender, struct str body, struct buf *answer,
 		    struct error *err);
 int verb_preempt(struct extender *extender, struct str body, struct buf *answer, struct error *err);
-/* Answers at once where it does not come to a Binding, else later. */
-void verb_bind(struct extender *extender, const struct http_server_request *request,
-	       struct http_server_reply *reply);
-/* Ends what is under way, unanswered. */
-void bindings_abandon(struct extender *extender);
+/* Whether this replica answers; where not, @reply says so. */
+bool extender_answers(const struct extender *extender, struct http_server_reply *reply);
 
 /* unseen.c. False: there are too many, and this one cannot be remembered. */
 bool unseen_add(struct extender *extender, uint64_t pod);

@@ -340,6 +340,7 @@ static void on_end(struct connection *conn, bool failed)
 {
 	if (!failed && (conn->state == CONNECTION_BUSY || conn->state == CONNECTION_WRITING)) {
 		conn->close = true;
+		conn->ended = true;
 		bufferevent_disable(conn->bev, EV_READ);
 		return;
 	}

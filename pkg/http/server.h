@@ -70,6 +70,8 @@ struct http_later;
 struct http_later *http_later_new(const struct http_server_request *request);
 /* To be filled in. Borrowed until the end of @later. */
 struct http_server_reply *http_later_reply(struct http_later *later);
+/* The client has closed the connection, or its side of it: hardly anybody waits for the answer. */
+bool http_later_is_left(const struct http_later *later);
 void http_later_send(struct http_later *later);
 /* Without an answer: the connection is closed. NULL is accepted. */
 void http_later_free(struct http_later *later);

@@ -203,6 +203,11 @@ static void later_free(struct http_later *later)
 	mem_free(later);
 }
 
+bool http_later_is_left(const struct http_later *later)
+{
+	return !later->conn || later->conn->ended;
+}
+
 void http_later_send(struct http_later *later)
 {
 	if (later->conn)

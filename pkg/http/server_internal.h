@@ -56,6 +56,7 @@ struct connection {
 	size_t answer_length;     /* its part of server->answers */
 	size_t discarded;         /* bytes read since it was refused */
 	bool close;               /* after the answer */
+	bool ended;               /* the client sends nothing more */
 };
 
 /* connection.c: takes @fd. May push out another connection. */

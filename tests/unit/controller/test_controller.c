@@ -55,7 +55,17 @@ struct world {
 	struct controller_config config;
 	struct controller *controller;
 	int stopped;
+	int changed;
+	bool may_answer; /* when that was told last */
 };
+
+static void on_changed(void *context)
+{
+	struct world *w = context;
+
+	w->changed++;
+	w->may_answer = w->controller && controller_may_answer(w->controller);
+}
 
 static void begin(struct world *w, bool leader_elect)
 {
@@ -66,6 +76,8 @@ static void begin(struct world *w, bool leader_elect)
 		.lease_namespace = STR("system"),
 		.pod_namespace = STR("system"),
 		.pod_name = STR("pod"),
+		.changed = on_changed,
+		.context = w,
 		.seed = 1,
 	};
 
@@ -229,6 +241,25 @@ static void what_no_watch_ever_shows_is_written_again(void **state)
 	fake_kube_expect(&w->kube, "PATCH namespaces /a");
 }
 
+static void whoever_waits_for_a_watch_is_told_of_each_change(void **state)
+{
+	struct world *w = *state;
+	int told;
+
+	begin(w, false);
+	sync_all(w, NULL);
+	told = w->changed;
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	assert_int_equal(w->changed, told);
+	show(w, "WATCH pods", "ADDED", pod);
+	assert_int_equal(w->changed, told + 1);
+	show(w, "WATCH namespaces", "ADDED",
+	     "{\"metadata\":{\"name\":\"b\",\"uid\":\"b\",\"resourceVersion\":\"31\"}}");
+	assert_int_equal(w->changed, told + 2);
+	show(w, "WATCH pods", "DELETED", pod);
+	assert_int_equal(w->changed, told + 3);
+}
+
 static void a_replica_without_the_lease_writes_nothing_and_is_ready(void **state)
 {
 	struct world *w = *state;
@@ -320,6 +351,35 @@ static void a_stop_of_a_standby_ends_at_once(void **state)
 	assert_int_equal(w->stopped, 1);
 }
 
+/* It leads, and its watch of pods has shown its label. */
+static void lead_and_answer(struct world *w)
+{
+	lead(w);
+	fake_kube_reply(&w->kube, "LIST pods", "");
+	answer(w, "PATCH pods system/pod", "23");
+	show(w, "WATCH pods", "ADDED", pod);
+	assert_true(w->may_answer);
+}
+
+static void whoever_waits_is_told_when_this_replica_answers_no_longer(void **state)
+{
+	struct world *w = *state;
+
+	lead_and_answer(w);
+	fake_kube_pass(&w->kube, 10 * USEC_PER_SEC);
+	assert_false(controller_may_answer(w->controller));
+	assert_false(w->may_answer);
+}
+
+static void a_stop_is_told_at_once(void **state)
+{
+	struct world *w = *state;
+
+	lead_and_answer(w);
+	controller_stop(w->controller, on_stopped, w);
+	assert_false(w->may_answer);
+}
+
 static void timings_out_of_order_are_refused(void **state)
 {
 	struct world *w = *state;
@@ -341,6 +401,9 @@ int main(void)
 		CASE(own_writes_are_not_repeated_before_the_watch_shows_them),
 		CASE(a_relist_of_one_kind_forgets_no_writes_of_another),
 		CASE(what_no_watch_ever_shows_is_written_again),
+		CASE(whoever_waits_for_a_watch_is_told_of_each_change),
+		CASE(whoever_waits_is_told_when_this_replica_answers_no_longer),
+		CASE(a_stop_is_told_at_once),
 		CASE(a_replica_without_the_lease_writes_nothing_and_is_ready),
 		CASE(the_lease_lost_ends_what_is_written_and_the_lease_won_begins_anew),
 		CASE(a_stop_takes_off_the_label_gives_back_the_lease_and_ends),

@@ -29,11 +29,12 @@ static void touched(void *context)
 	((struct scene *)context)->touched++;
 }
 
-static void add_namespace(struct scene *s)
+void scene_show_namespace(struct scene *s)
 {
 	struct namespace_facts facts = {.name = STR("a"), .uid = STR("a")};
 
 	assert_int_equal(cluster_apply_namespace(s->cluster, &facts, NULL), 0);
+	extender_look_again(s->extender);
 }
 
 int scene_setup(void **state)
@@ -58,7 +59,7 @@ int scene_setup(void **state)
 	options.client = s->kube.client;
 	options.recorder = s->recorder;
 	assert_int_equal(extender_new(&options, &s->extender, NULL), 0);
-	add_namespace(s);
+	scene_show_namespace(s);
 	*state = s;
 	return 0;
 }
@@ -174,12 +175,14 @@ void scene_show(struct scene *s, const struct scene_pod *pod)
 	    api_pack_pod(&args.pod, NULL, &arena, &facts, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_int_equal(cluster_apply_pod(s->cluster, &facts, &err), 0);
+	extender_look_again(s->extender);
 	arena_clear(&arena);
 }
 
 void scene_show_gone(struct scene *s, const char *name)
 {
 	cluster_delete(s->cluster, CLUSTER_PODS, STR("a"), str_from(name));
+	extender_look_again(s->extender);
 }
 
 /* --- what kube-scheduler asks */

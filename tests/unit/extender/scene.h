@@ -35,6 +35,8 @@ enum scene_node { SCENE_STRICT, SCENE_LOOSE, SCENE_UNKNOWN, SCENE_OTHER, SCENE_S
 
 void scene_add_node(struct scene *s, const char *name, enum scene_node kind);
 void scene_remove_node(struct scene *s, const char *name);
+/* A watch shows "a". It is there from the start. */
+void scene_show_namespace(struct scene *s);
 /* The quota of "a". */
 void scene_set_quota(struct scene *s, int64_t bytes);
 

@@ -61,6 +61,11 @@ struct http_server_reply *http_later_reply(struct http_later *later)
 	return &later->served->reply;
 }
 
+bool http_later_is_left(const struct http_later *later)
+{
+	return later->served->left;
+}
+
 void http_later_send(struct http_later *later)
 {
 	assert_int_equal(later->served->state, SERVED_WAITS);

@@ -11,6 +11,7 @@
 struct served {
 	enum { SERVED_WAITS, SERVED_ANSWERED, SERVED_CLOSED } state;
 	struct http_server_reply reply;
+	bool left; /* set by the test: who asked has gone */
 };
 
 /* One POST, or a GET where @body is NULL. Freed by served_free(), which a later answer survives no

@@ -195,29 +195,6 @@ static void to_a_node_that_nobody_knows_nothing_is_bound(void **state)
 	scene_refuses(two_nodes(state), "p", "ghost", "gpuqos: gpuqos has not seen the node yet");
 }
 
-static void a_pod_with_gpus_waits_until_a_watch_has_shown_it(void **state)
-{
-	struct scene *s = *state;
-	struct served *served;
-
-	scene_add_node(s, "here", SCENE_LOOSE);
-	scene_filter(s, &eight, "[\"here\"]");
-	scene_refuses(s, "p", "here", "gpuqos has not seen this pod yet, and will in a moment");
-	scene_show(s, &eight);
-	served = bind_waits(s);
-	fake_kube_reply(&s->kube, "CREATE pods/binding", "{}");
-	scene_expect(served, "");
-}
-
-static void a_pod_waits_until_a_watch_has_shown_its_namespace(void **state)
-{
-	struct scene *s = two_nodes(state);
-
-	cluster_delete(s->cluster, CLUSTER_NAMESPACES, STR_NONE, STR("a"));
-	scene_refuses(s, "p", "here",
-		      "gpuqos has not seen this pod's namespace yet, and will in a moment");
-}
-
 /* No watch shows it here, and nobody asked about it: kube-scheduler binds it through us all the
  * same. */
 static void a_pod_without_gpus_is_bound_and_holds_nothing(void **state)
@@ -277,8 +254,6 @@ int main(void)
 		IN_SCENE(the_ledger_has_the_last_word),
 		IN_SCENE(the_last_cards_go_to_who_is_bound_first),
 		IN_SCENE(to_a_node_that_nobody_knows_nothing_is_bound),
-		IN_SCENE(a_pod_with_gpus_waits_until_a_watch_has_shown_it),
-		IN_SCENE(a_pod_waits_until_a_watch_has_shown_its_namespace),
 		IN_SCENE(a_pod_without_gpus_is_bound_and_holds_nothing),
 		IN_SCENE(what_is_no_binding_is_told_so),
 		IN_SCENE(a_binding_under_way_is_given_up_unanswered),

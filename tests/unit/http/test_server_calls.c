@@ -286,6 +286,7 @@ static void an_answer_may_come_later(void **state)
 	wait_asked(w, 2);
 	manual_clock_advance(&w->clock, LIMIT_SERVER_LATER_US - 1);
 	loop_run_once(w->loop, 0);
+	assert_false(http_later_is_left(w->later[1]));
 	send_later(w, 1, "second.");
 	raw_expect(w->loop, &b, "second.");
 	http_later_reply(w->later[0])->status = 500;
@@ -332,6 +333,7 @@ static void an_answer_to_nobody_is_dropped(void **state)
 		else
 			raw_close(&c);
 		wait_connections(w, 0);
+		assert_true(http_later_is_left(w->later[i]));
 		send_later(w, (size_t)i, "nobody hears this");
 		if (i == 2)
 			raw_close(&c);
@@ -349,7 +351,8 @@ static void a_client_that_has_said_all_still_gets_its_answer(void **state)
 	raw_say(&c, LATER);
 	shutdown(c.fd, SHUT_WR);
 	wait_asked(w, 1);
-	loop_run_once(w->loop, 0);
+	while (!http_later_is_left(w->later[0]))
+		loop_run_once(w->loop, RAW_PATIENCE_US);
 	send_later(w, 0, "still.");
 	raw_expect(w->loop, &c, "still.");
 	raw_expect(w->loop, &c, NULL);
