@@ -22,6 +22,7 @@ import urllib.request
 
 from cluster import MERGE, Response, decode, wait_for
 from controller import SYSTEM
+from protobuf import fields, numbers
 
 LABEL = "gpuqos.io/kubelet-devices"
 MACHINE = "dev.gpuqos.io/machine"
@@ -82,37 +83,6 @@ def sold_twice(pods):
                 twice.append((pod["node"], thing, before["name"], pod["name"]))
             held[pod["node"], thing] = pod
     return twice
-
-
-def varint(data, at):
-    """A number of a protobuf message, and where it ends."""
-    value = shift = 0
-    while data[at] >= 0x80:
-        value |= (data[at] & 0x7f) << shift
-        shift += 7
-        at += 1
-    return value | data[at] << shift, at + 1
-
-
-def numbers(data):
-    """A list of numbers that are one field."""
-    at = 0
-    while at < len(data):
-        value, at = varint(data, at)
-        yield value
-
-
-def fields(data):
-    """The fields of a protobuf message, as pairs of number and value: what is not a number is bytes."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        value, at = varint(data, at)
-        if key % 8 == 2:
-            value, at = data[at:at + value], at + value
-        elif key % 8 != 0:
-            raise ValueError(f"field {key // 8} has wire type {key % 8}")
-        yield key // 8, value
 
 
 def start_ticks(pid):

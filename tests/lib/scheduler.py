@@ -22,6 +22,7 @@ import types
 
 from cluster import ROOT, TOOLS, NotYet, wait_for
 from controller import SYSTEM, Controller, free_port, parse_metrics, write_kubeconfig
+from histograms import PROTOBUF, Histogram
 
 CONFIG = ROOT / "config" / "scheduler"
 NAME = "gpuqos-scheduler"
@@ -118,15 +119,15 @@ class Scheduler:
             return answer[0] == 200 or NotYet(answer)
         wait_for(is_ready, "kube-scheduler is ready", timeout)
 
-    def page(self, path):
-        """(status, text); its certificate is made anew with each start, and its own."""
+    def page(self, path, **headers):
+        """(status, bytes); its certificate is made anew with each start, and its own."""
         unchecked = ssl.create_default_context()
         unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10, context=unchecked)
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers=headers)
             answer = connection.getresponse()
-            return answer.status, answer.read().decode()
+            return answer.status, answer.read()
         finally:
             connection.close()
 
@@ -134,7 +135,12 @@ class Scheduler:
         """As parse_metrics() has them."""
         status, text = self.page("/metrics")
         assert status == 200, text
-        return parse_metrics(text)
+        return parse_metrics(text.decode())
+
+    def histogram(self, name):
+        status, body = self.page("/metrics", Accept=PROTOBUF)
+        assert status == 200, body
+        return Histogram.read(body, name)
 
     def log(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
