@@ -10,6 +10,8 @@
 #include "controller/kinds.h"
 #include "ctl/expect.h"
 
+/* Of a watch that is open again what has changed meanwhile is read so soon. */
+#define CURRENT_US (USEC_PER_SEC / 5)
 /* However many budgets ask for new labels, all pods are not read more often. */
 #define LABELS_AGAIN_US (60 * USEC_PER_SEC)
 
@@ -218,6 +220,30 @@ bool caches_fresh(const struct caches *caches)
 		if (caches->cache[i].stale)
 			return false;
 	return true;
+}
+
+static bool is_behind(const struct caches *caches, const struct cache *cache)
+{
+	struct reflector_stats stats;
+
+	reflector_stats(cache->reflector, &stats);
+	return stats.synced && !stats.absent &&
+	       (stats.current_us == 0 || loop_now(caches->loop) - stats.current_us < CURRENT_US);
+}
+
+/* What the controller itself writes, and nothing is evicted for. */
+static bool is_followed(enum cluster_kind kind)
+{
+	return kind != CLUSTER_RESOURCE_QUOTAS && kind != CLUSTER_LIMIT_RANGES &&
+	       kind != CLUSTER_BINDINGS;
+}
+
+struct str caches_behind(const struct caches *caches)
+{
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
+		if (is_followed((enum cluster_kind)i) && is_behind(caches, &caches->cache[i]))
+			return str_from(kinds_watched((enum cluster_kind)i)->type->plural);
+	return STR_NONE;
 }
 
 struct caches *caches_new(struct kube_client *client, const struct caches_options *options)

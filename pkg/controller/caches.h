@@ -39,6 +39,13 @@ bool caches_synced(const struct caches *caches);
 void caches_refresh(struct caches *caches, enum cluster_kind kind);
 bool caches_fresh(const struct caches *caches);
 
+/*
+ * The plural of a kind that who evicts goes by, and of which what is known here may be older than
+ * what the API server has: its watch is down, or has just come back, or all of it is being read
+ * anew. STR_NONE: there is none. Only of kinds that were complete once.
+ */
+struct str caches_behind(const struct caches *caches);
+
 /* PersistentVolumeClaims and what they lead to are not watched before the first TenantQoS for which
  * pods may be evicted, and nothing waits for them: until they are there no pod that has a claim is
  * helped. */

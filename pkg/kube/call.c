@@ -89,6 +89,8 @@ static int on_headers(void *context, const struct http_response *response, struc
 			loop_timer_clear(&call->timer);
 		if (response->http2)
 			kube_pool_watch(call->pool);
+		if (call->handlers.on_open && call->stop.kind == ERROR_NONE)
+			call->handlers.on_open(call->handlers.context);
 	}
 	return 0;
 }

@@ -61,6 +61,8 @@ struct kube_answer {
 };
 
 struct kube_handlers {
+	/* STREAM: the server takes it, and what it has to say comes next. May be NULL. */
+	void (*on_open)(void *context);
 	/* LIST and STREAM: each item, event or list metadata as it arrives. Non-zero ends the call
 	 * with @err. */
 	int (*on_part)(void *context, enum frame_part part, struct str bytes, bool protobuf,

@@ -28,7 +28,9 @@ struct reflector {
 	enum watch_action action; /* what the open request is for */
 	struct watch_step pending;
 	bool has_pending;
-	bool synced;                /* the sink was told */
+	bool synced;          /* the sink was told */
+	bool open, replacing; /* a stream was taken; a full state is under way */
+	int64_t current_us;
 	struct error pending_error; /* an ERROR event, until its stream is over */
 	char page_version[LIMIT_NAME + 1];
 	struct buf page_continue;
@@ -43,21 +45,41 @@ static int64_t now_us(const struct reflector *reflector)
 	return loop_now(reflector->loop);
 }
 
+static void set_open(struct reflector *reflector, bool open)
+{
+	bool current = open && !reflector->replacing;
+
+	reflector->open = open;
+	if (!current)
+		reflector->current_us = 0;
+	else if (reflector->current_us == 0)
+		reflector->current_us = now_us(reflector);
+}
+
+static void set_replacing(struct reflector *reflector, bool replacing)
+{
+	reflector->replacing = replacing;
+	set_open(reflector, reflector->open);
+}
+
 static void apply_effect(struct reflector *reflector, enum watch_effect effect)
 {
 	const struct reflector_sink *sink = &reflector->options.sink;
 
 	switch (effect) {
 	case WATCH_EFFECT_BEGIN_REPLACE:
+		set_replacing(reflector, true);
 		sink->begin_replace(sink->context);
 		break;
 	case WATCH_EFFECT_END_REPLACE:
+		set_replacing(reflector, false);
 		sink->end_replace(sink->context);
 		if (!reflector->synced && sink->synced)
 			sink->synced(sink->context);
 		reflector->synced = true;
 		break;
 	case WATCH_EFFECT_ABORT_REPLACE:
+		set_replacing(reflector, false);
 		sink->abort_replace(sink->context);
 		break;
 	case WATCH_EFFECT_NONE:
@@ -263,6 +285,11 @@ static void on_failed(struct reflector *reflector, const struct error *err,
 			 LOG_CSTR("resource", reflector->options.type->plural));
 }
 
+static void on_open(void *context)
+{
+	set_open(context, true);
+}
+
 static void on_done(void *context, const struct kube_answer *answer, const struct error *err)
 {
 	struct reflector *reflector = context;
@@ -270,6 +297,7 @@ static void on_done(void *context, const struct kube_answer *answer, const struc
 
 	(void)answer;
 	reflector->call = NULL;
+	set_open(reflector, false);
 	if (reflector->has_pending) {
 		step = reflector->pending;
 		reflector->has_pending = false;
@@ -303,7 +331,7 @@ static void send(struct reflector *reflector, const struct watch_step *step)
 		.send_initial_events = step->action == WATCH_STREAM_LIST,
 	};
 	struct kube_handlers handlers = {
-		.on_part = on_part, .on_done = on_done, .context = reflector};
+		.on_open = on_open, .on_part = on_part, .on_done = on_done, .context = reflector};
 
 	/* What the page before said must not pass for what this one says. */
 	reflector->page_version[0] = '\0';
@@ -378,6 +406,7 @@ static void turn_to(struct reflector *reflector, const struct watch_step *step)
 {
 	kube_abandon(reflector->call);
 	reflector->call = NULL;
+	set_open(reflector, false);
 	error_clear(&reflector->pending_error);
 	take_step(reflector, step);
 }
@@ -404,6 +433,7 @@ void reflector_stats(const struct reflector *reflector, struct reflector_stats *
 		.synced = watch_synced(reflector->watch),
 		.absent = watch_absent(reflector->watch),
 		.last_heard_us = watch_last_heard_us(reflector->watch),
+		.current_us = reflector->current_us,
 		.restarts = watch_restarts(reflector->watch),
 		.relists = watch_relists(reflector->watch),
 		.objects = reflector->objects,

@@ -59,6 +59,9 @@ void reflector_read_anew(struct reflector *reflector);
 struct reflector_stats {
 	bool synced, absent;   /* absent: synced as empty, since the type is not installed */
 	int64_t last_heard_us; /* monotonic; 0: never */
+	/* Monotonic: since when the sink is shown all that changes, once it was shown all that is;
+	 * what changed before follows at once. 0: it is not. */
+	int64_t current_us;
 	uint64_t restarts, relists, objects, unreadable;
 	struct error last_error; /* kind NONE when the watch is up */
 };

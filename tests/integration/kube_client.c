@@ -334,7 +334,8 @@ static void run_streams(struct kube_client *client, const struct kube_request *r
 			int64_t wanted)
 {
 	struct streams streams = {.loop = kube_client_loop(client), .wanted = wanted};
-	struct kube_handlers handlers = {on_stream_part, on_stream_done, &streams};
+	struct kube_handlers handlers = {
+		.on_part = on_stream_part, .on_done = on_stream_done, .context = &streams};
 
 	for (int64_t i = 0; i < MIN(streams.wanted, STREAMS_MOST); i++) {
 		int64_t before = streams.open;
@@ -379,7 +380,7 @@ int main(int argc, char **argv)
 	CLEANUP(loop_free) struct loop *loop = loop_new(clock_system());
 	CLEANUP(kube_client_free) struct kube_client *client = connect_client(loop);
 	struct run run = {loop, NULL, &request, 0, number(options.parts)};
-	struct kube_handlers handlers = {on_part, on_done, &run};
+	struct kube_handlers handlers = {.on_part = on_part, .on_done = on_done, .context = &run};
 
 	if (options.streams) {
 		run_streams(client, &request, number(options.streams));

@@ -187,7 +187,8 @@ static struct reading *read_all(struct kube_client *client, const struct api_typ
 {
 	struct reading *reading = mem_alloc(sizeof(*reading));
 	struct kube_request request = {.verb = KUBE_LIST, .type = &reading->type};
-	struct kube_handlers handlers = {on_part, on_done, reading};
+	struct kube_handlers handlers = {
+		.on_part = on_part, .on_done = on_done, .context = reading};
 
 	reading->loop = kube_client_loop(client);
 	reading->type = *type;

@@ -22,6 +22,7 @@ struct kube_call {
 	enum state state;
 	enum error_kind stop; /* NONE, or why it ends in the next turn */
 	bool abandoned, fenced;
+	bool streams, begun; /* it is one of a STREAM; its answer has begun */
 	struct kube_handlers handlers;
 	struct buf what, body, from;
 	int64_t timeout_us, sent_us;
@@ -151,6 +152,7 @@ struct kube_call *kube_send(struct kube_client *client, enum kube_channel channe
 	call->client = client;
 	call->handlers = *handlers;
 	call->fenced = request->fenced;
+	call->streams = request->verb == KUBE_STREAM;
 	call->timeout_us = request->timeout_us;
 	describe(call, request);
 	list_append(&client->calls, &call->link);
@@ -268,6 +270,22 @@ int64_t fake_kube_timeout(const struct kube_call *call)
 	return call->timeout_us;
 }
 
+static void begin(struct kube_call *call)
+{
+	if (call->streams && !call->begun && call->handlers.on_open)
+		call->handlers.on_open(call->handlers.context);
+	call->begun = true;
+}
+
+void fake_kube_begin(struct kube_call *call)
+{
+	struct loop *loop = call->client->loop;
+
+	loop_turn_begin(loop);
+	begin(call);
+	loop_turn_end(loop, "fake kube");
+}
+
 bool fake_kube_part(struct kube_call *call, enum frame_part part, const char *json)
 {
 	struct loop *loop = call->client->loop;
@@ -275,6 +293,7 @@ bool fake_kube_part(struct kube_call *call, enum frame_part part, const char *js
 	int r;
 
 	loop_turn_begin(loop);
+	begin(call);
 	r = call->handlers.on_part(call->handlers.context, part, str_from(json), false, &err);
 	if (r < 0)
 		end(call, NULL, &err);

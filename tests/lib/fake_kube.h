@@ -29,6 +29,8 @@ const char *fake_kube_body(const struct kube_call *call);
 const char *fake_kube_from(const struct kube_call *call);
 int64_t fake_kube_timeout(const struct kube_call *call);
 
+/* The answer to a STREAM begins; its first part does so as well. */
+void fake_kube_begin(struct kube_call *call);
 /* An object of a list, or an event of a watch, as JSON; false when the handler wants no more, upon
  * which the call has ended with the handler's error. */
 bool fake_kube_part(struct kube_call *call, enum frame_part part, const char *json);

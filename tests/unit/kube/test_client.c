@@ -101,7 +101,8 @@ static void world_stop(struct world *w)
 static struct kube_call *start(struct world *w, const struct kube_request *request,
 			       struct outcome *outcome)
 {
-	struct kube_handlers handlers = {on_part, on_done, outcome};
+	struct kube_handlers handlers = {
+		.on_part = on_part, .on_done = on_done, .context = outcome};
 	struct kube_call *call = kube_send(w->client, KUBE_WRITE, request, &handlers);
 
 	assert_int_equal(outcome->done, 0);

@@ -229,6 +229,46 @@ static void a_watch_that_the_server_ends_goes_on_from_the_last_version(void **st
 	assert_asks(w, "WATCH namespaces /", "6 ");
 }
 
+static int64_t current_since(const struct world *w)
+{
+	struct reflector_stats stats;
+
+	reflector_stats(w->reflector, &stats);
+	return stats.current_us;
+}
+
+/* From when a stream was taken, not from when it was asked for or something came of it. */
+static void it_is_current_while_a_watch_is_open(void **state)
+{
+	struct world *w = *state;
+	int64_t since_us;
+
+	fake_kube_begin(fake_kube_first(w->kube.client));
+	assert_true(event(w, "ADDED", "a", 5));
+	assert_int_equal(current_since(w), 0);
+	end_of_initial_events(w, 6);
+	since_us = current_since(w);
+	assert_int_equal(since_us, loop_now(w->kube.loop));
+	fail_request(w, ERROR_UNAVAILABLE, 0);
+	assert_int_equal(current_since(w), 0);
+	pass(w);
+	assert_asks(w, "WATCH namespaces /", "6 ");
+	assert_int_equal(current_since(w), 0);
+	fake_kube_begin(fake_kube_first(w->kube.client));
+	since_us = current_since(w);
+	assert_int_equal(since_us, loop_now(w->kube.loop));
+	pass(w);
+	assert_true(event(w, "ADDED", "b", 7));
+	assert_int_equal(current_since(w), since_us);
+	reflector_read_anew(w->reflector);
+	assert_int_equal(current_since(w), 0);
+	pass(w);
+	assert_true(event(w, "ADDED", "a", 8));
+	assert_int_equal(current_since(w), 0);
+	end_of_initial_events(w, 9);
+	assert_int_equal(current_since(w), loop_now(w->kube.loop));
+}
+
 static void an_expired_version_asks_for_a_new_full_state(void **state)
 {
 	struct world *w = *state;
@@ -430,6 +470,7 @@ int main(void)
 		CASE(a_full_state_that_breaks_off_is_taken_back_and_begun_again),
 		CASE(a_watch_that_is_cut_goes_on_from_the_last_version),
 		CASE(a_watch_that_the_server_ends_goes_on_from_the_last_version),
+		CASE(it_is_current_while_a_watch_is_open),
 		CASE(an_expired_version_asks_for_a_new_full_state),
 		CASE(other_error_events_go_on_from_the_last_version),
 		CASE(a_version_that_went_back_asks_for_a_new_full_state),
