@@ -393,6 +393,8 @@ int64_t holds_amount(const struct cluster *cluster, const struct cluster_ask *as
 /* The first from @hold on, in the chain of its node, that is against the ask and not an
  * objective's; TABLE_NONE. */
 uint32_t holds_next(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t hold);
+/* Whole cards that one holds, of all makers. */
+int64_t hold_whole(const struct cluster *cluster, uint32_t hold);
 
 /* --- nodes/disagree.c */
 

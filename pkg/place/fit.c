@@ -250,6 +250,21 @@ static struct place_answer fit_cards(const struct place *place, const struct pla
 	return answer(PLACE_FITS, 0);
 }
 
+/* CPUs that are pinned nobody knows where are those of pods whose cards are not known. */
+static bool might_be_certain(const struct place *place, const struct place_cards_view *view,
+			     uint32_t untold)
+{
+	struct topo_request request = request_of(place, view);
+
+	request.pending -= MIN(request.pending, untold);
+	if (untold > 0)
+		request.cpus_pending = 0;
+	if (fit_required(place, view, &request).verdict == PLACE_FITS)
+		return true;
+	return topo_largest_in_one(view->room.topo, place->topology.scope, view->free, true) >=
+	       request.count + request.pending;
+}
+
 static struct place_answer fit_layout(struct place *place, struct place_look *look)
 {
 	struct place_judgment *judgment;
@@ -355,6 +370,19 @@ struct place_answer place_fit(struct place *place, uint32_t node)
 	    found.verdict == PLACE_NO_NODE || found.verdict == PLACE_STRANGER)
 		return found;
 	return fit_past_holds(place, node, found);
+}
+
+bool place_might_fit(struct place *place, uint32_t node, uint32_t untold)
+{
+	struct place_answer found = fit(place, node, place_line_of(place, node));
+	struct place_look *look;
+
+	if (found.verdict == PLACE_FITS)
+		return true;
+	if (found.verdict != PLACE_UNCERTAIN && found.verdict != PLACE_MAY_REJECT)
+		return false;
+	look = place_look_at(place, node);
+	return place_view_cards(place, look) && might_be_certain(place, &look->view, untold);
 }
 
 struct place_answer place_allows(struct place *place, uint32_t node)

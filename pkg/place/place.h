@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* size: all that is asked of a node for a pod, in one place. */
 #ifndef GPUQOS_PLACE_PLACE_H
 #define GPUQOS_PLACE_PLACE_H
 
@@ -92,6 +93,13 @@ void place_begin(struct place *place, const struct place_tools *tools,
 		 const struct cluster_ask *ask);
 
 struct place_answer place_fit(struct place *place, uint32_t node);
+
+/*
+ * Whether it might if it were known of so many whole cards of the node whose they are, of which
+ * that is not known yet (cluster/placing/untold.h). True also where it fits as it is, and where it
+ * would with whichever of the free cards alone.
+ */
+bool place_might_fit(struct place *place, uint32_t node, uint32_t untold);
 
 /* Of place_fit() what the quota says of the node's devices, whether or not enough are free: FITS,
  * QUOTA, or what comes before devices. */

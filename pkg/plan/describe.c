@@ -39,6 +39,18 @@ static void describe_found(const struct plan *plan, struct buf *buf)
 				  "at every set of them");
 }
 
+static void describe_untold(const struct plan *plan, struct buf *buf)
+{
+	const struct plan_doubt *doubt = &plan->doubt;
+
+	buf_printf(buf, "on %.*s fewer may be enough once ",
+		   STR_ARGS(cluster_node_name(plan->tools.cluster, plan->best.node)));
+	if (doubt->untold)
+		buf_add_cstr(buf, "it is told which cards ");
+	buf_printf(buf, "pod %.*s/%.*s %s", STR_ARGS(doubt->namespace), STR_ARGS(doubt->name),
+		   doubt->untold ? "has" : "is gone");
+}
+
 static void describe_exempt(const struct plan_counts *counts, struct buf *buf)
 {
 	const char *joint = ": ";
@@ -67,6 +79,10 @@ void plan_describe(const struct plan *plan, struct buf *buf)
 	}
 	if (plan->found) {
 		describe_found(plan, buf);
+		return;
+	}
+	if (plan_untold(plan)) {
+		describe_untold(plan, buf);
 		return;
 	}
 	buf_printf(buf, "%u of %u candidates eligible", counts->eligible, counts->candidates);

@@ -357,8 +357,8 @@ static bool find_victims(const struct plan *plan, size_t *ret_groups, size_t *re
 	return pods == plan->best.n;
 }
 
-/* Whether it fits with all of @chosen gone but the one that is @kept. */
-static bool fits_without(struct plan *plan, const size_t *chosen, size_t n, size_t kept)
+/* All of @chosen but the one that is @kept: how many pods. */
+static size_t let_go(struct plan *plan, const size_t *chosen, size_t n, size_t kept)
 {
 	size_t gone = 0;
 
@@ -368,7 +368,59 @@ static bool fits_without(struct plan *plan, const size_t *chosen, size_t n, size
 		for (uint32_t k = 0; i != kept && k < group->n; k++)
 			plan->gone[gone++] = plan->groups.members[group->first + k].pod;
 	}
-	return plan_try(plan, plan->best.node, gone);
+	return gone;
+}
+
+static bool fits_without(struct plan *plan, const size_t *chosen, size_t n, size_t kept)
+{
+	return plan_try(plan, plan->best.node, let_go(plan, chosen, n, kept));
+}
+
+/* And the pods of its node that are about to be gone; the first of them is named. */
+static size_t let_end(struct plan *plan, size_t gone, struct plan_doubt *doubt)
+{
+	const struct cluster *cluster = plan->tools.cluster;
+	uint32_t pod = cluster_node_pod(cluster, plan->best.node);
+
+	for (; pod != TABLE_NONE && gone < ARRAY_SIZE(plan->gone);
+	     pod = cluster_node_pod_next(cluster, pod)) {
+		if (!cluster_pod_ends_soon(cluster, pod, plan->ask.now_real_us))
+			continue;
+		if (!doubt->ending) {
+			doubt->namespace = cluster_pod_name(cluster, pod).namespace;
+			doubt->name = cluster_pod_name(cluster, pod).name;
+		}
+		doubt->ending = true;
+		plan->gone[gone++] = pod;
+	}
+	return gone;
+}
+
+/* Whether it might fit in a moment, when it is told whose cards are, and who ends is gone. */
+static bool might_fit_without(struct plan *plan, const size_t *chosen, size_t n, size_t kept)
+{
+	const struct cluster *cluster = plan->tools.cluster;
+	uint32_t node = plan->best.node;
+	struct cluster_untold untold;
+
+	plan->doubt = (struct plan_doubt){0};
+	plan->trial.n = let_end(plan, let_go(plan, chosen, n, kept), &plan->doubt);
+	place_try(&plan->place, &plan->trial);
+	untold = cluster_untold(cluster, &plan->place.ask, node, plan->ask.now_real_us);
+	if (untold.cards > 0)
+		plan->doubt = (struct plan_doubt){true, false, untold.namespace, untold.name};
+	return plan_untold(plan) &&
+	       host_has_room(cluster, &plan->place.ask, &plan->terms, node) == HOST_FITS &&
+	       place_might_fit(&plan->place, node, untold.cards);
+}
+
+static bool may_be_too_many(struct plan *plan, const size_t *chosen, size_t n)
+{
+	for (size_t i = 0; !plan->ask.hasty && i < n; i++)
+		if (might_fit_without(plan, chosen, n, i))
+			return true;
+	plan->doubt = (struct plan_doubt){0};
+	return false;
 }
 
 static bool budgets_allow(const struct plan *plan, const size_t *chosen, size_t n)
@@ -404,7 +456,7 @@ static bool prove(struct plan *plan)
 	for (size_t i = 0; i < n; i++)
 		if (fits_without(plan, chosen, n, i))
 			return false;
-	return fits_without(plan, chosen, n, n);
+	return !may_be_too_many(plan, chosen, n) && fits_without(plan, chosen, n, n);
 }
 
 bool plan_finish(struct plan *plan, struct plan_found *ret_found)
@@ -421,6 +473,11 @@ bool plan_finish(struct plan *plan, struct plan_found *ret_found)
 	ret_found->cost = plan->best.cost;
 	ret_found->exact = !plan->inexact;
 	return true;
+}
+
+bool plan_untold(const struct plan *plan)
+{
+	return plan->doubt.untold || plan->doubt.ending;
 }
 
 struct plan_counts plan_counts(const struct plan *plan)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* size: what a plan is for, and all that it says, in one place. */
 #ifndef GPUQOS_PLAN_PLAN_H
 #define GPUQOS_PLAN_PLAN_H
 
@@ -29,6 +30,11 @@
  * some gone and not with more. So are nodes that come when PLAN_TRIALS sets were tried. plan_step()
  * looks at so many nodes and returns, so that no turn of the loop is long; the cluster may change
  * between steps, which is why plan_finish() proves the plan again.
+ *
+ * Where it is told soon whose some cards of the node are, or somebody there is about to be gone
+ * (cluster/placing/untold.h), and one of the victims might turn out to be one too many then, there
+ * is no plan yet: plan_untold(). Who has waited for that long enough asks for a hasty one, which is
+ * proven by what is known.
  *
  * Other tenants' pods free no quota: where the pod does not fit by quota there is no plan. Where it
  * fits with nobody gone there is none either. What else a pod takes (CPU, memory) is freed by who
@@ -93,6 +99,7 @@ struct plan_ask {
 	struct protection_spec protection; /* of its tenant */
 	size_t most; /* victims, at most: what the limits leave (plan/limits.h); 0: none may go */
 	struct plan_left_alone left_alone; /* borrowed as long as the plan lives */
+	bool hasty;                        /* what is known in a moment is not waited for */
 	int64_t now_us, now_real_us;
 };
 
@@ -132,6 +139,8 @@ void plan_free(struct plan *plan);
 bool plan_step(struct plan *plan, size_t nodes);
 /* What was found, proven by what is true now. False: nothing, or it holds no more. */
 bool plan_finish(struct plan *plan, struct plan_found *ret_found);
+/* It was not taken since it may be too many, which is known in a moment. */
+bool plan_untold(const struct plan *plan);
 struct plan_counts plan_counts(const struct plan *plan);
 /* "0 of 12 candidates eligible: 7 are not of a lower tier, ...", and of a found one its proof. */
 void plan_describe(const struct plan *plan, struct buf *buf);

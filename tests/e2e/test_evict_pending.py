@@ -2,9 +2,14 @@
 fewest go, and of these the cheapest; what they leave is nobody else's; who may not go stays, and the reason is told.
 """
 
+import contextlib
+import datetime
+import signal
+
 import pytest
 from cluster import NotYet, wait_for
 from crowded import Crowded
+from inference import cards
 from kubelets import sold_twice
 from moves import NOTICE
 from placement import refusal
@@ -133,3 +138,49 @@ def test_a_gated_pod_does_not_wait(scene_of):
     scene.cluster.api("PATCH", f"{scene.web.pods}/gated", {"spec": {"schedulingGates": None}}).ok()
     scene.running(scene.web, "gated")
     assert scene.training_names() == {"small-1", "small-2"} - {receipt["victims"][0]["name"]}
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@contextlib.contextmanager
+def stopped(process):
+    process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
+
+
+def test_who_gets_a_card_in_a_moment_is_waited_for(placed, tell):
+    """One is promised a card of one NUMA node, and the next has two of the other freed: not a third, so that there are two of one
+    whichever the first gets."""
+    scene = Crowded(placed.cluster, placed.kubelets, "moment", policy="single-numa-node")
+    try:
+        sides = {card["uuid"]: card["numa"] for card in scene.layout["gpus"]}
+        pods = [scene.train(f"train-{i}", 1) for i in range(8)]
+        side = {p["metadata"]["name"]: sides[cards(p).pop()] for p in pods}
+        # The first to go is the one that saved what it did after all others began; from its own side nobody else goes.
+        began = max(p["status"]["startTime"] for p in pods)
+        saved = wait_for(lambda: now() if now() > began else NotYet(began), "a second has passed")
+        for name in side:
+            change = {"annotations": {"gpuqos.io/checkpoint": saved}} if name == "train-7" else {
+                "labels": {"stays": str(side[name] == side["train-7"]).lower()}}
+            scene.cluster.api("PATCH", f"{scene.training.pods}/{name}", {"metadata": change}).ok()
+        scene.budget("stays", stays="true")
+        with stopped(placed.scheduler.process):
+            scene.put(scene.web, "first", 1)
+            receipt = scene.wait_receipt("Issued")
+            assert [v["name"] for v in receipt["victims"]] == ["train-7"]
+            scene.put(scene.web, "second", 2, annotations={"gpuqos.io/topology-policy": "Required"})
+            scene.wait_in_vain(f"fewer may be enough once it is told which cards pod {scene.web.name}/first has")
+        scene.running(scene.web, "second")
+        helped = wait_for(lambda: [r for r in scene.receipts() if r["outcome"] == "Helped"][1:] or NotYet(scene.receipts()),
+                          "both are helped")
+        assert len(scene.receipts()) == 2 and len(helped[0]["victims"]) == 2
+        assert len({side[v["name"]] for v in helped[0]["victims"]} | {side["train-7"]}) == 2
+        assert len(scene.training_names()) == 5
+        tell(f"moment: {helped[0]['proof']} {helped[0]['message']}")
+    finally:
+        scene.remove()

@@ -99,6 +99,7 @@ class Pod:
         self.created = seconds(item["metadata"]["creationTimestamp"])
         self.node = self.bound = self.leaving = self.over = self.gone = self.started = None
         self.first = self.item = item
+        self.told = []  # [(when, cards)], each time that other cards were told
 
     @property
     def labels(self):
@@ -129,6 +130,10 @@ class Pod:
         return {r["resourceID"].split("::")[0] for s in self.item.get("status", {}).get("containerStatuses", [])
                 for a in s.get("allocatedResourcesStatus", []) for r in a.get("resources", [])}
 
+    def cards_at(self, when):
+        """What kubelet had said of it by then."""
+        return next((cards for told, cards in reversed(self.told) if told <= when), set())
+
     def ended(self):
         """When it began to hold nothing; None."""
         return min((when for when in (self.over, self.gone) if when is not None), default=None)
@@ -146,6 +151,8 @@ class Pod:
 
     def take(self, when, item):
         self.item = item
+        if self.cards != self.cards_at(when):
+            self.told.append((when, self.cards))
         meta, status = item["metadata"], item.get("status", {})
         if item["spec"].get("nodeName") and self.bound is None:
             self.node, self.bound = item["spec"]["nodeName"], when

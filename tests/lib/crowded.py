@@ -13,18 +13,20 @@ from cluster import NotYet, wait_for
 from gpus import Namespace, condition
 from moves import TOPOLOGY
 from placement import gpu_pod, layout
+from scheduler import NAME
 from tenants import Tenant
 
 BUDGETS = "/apis/policy/v1/namespaces/{}/poddisruptionbudgets"
 
 
 class Crowded:
-    """protection: of the inference tenant, beside what lets tests be short. switches: so many cards are below each."""
+    """protection: of the inference tenant, beside what lets tests be short. switches: so many cards are below each. policy:
+    of kubelet's topology manager. scheduler: that of its pods; None: the cluster's own."""
 
-    def __init__(self, cluster, kubelets, kind, switches=0, **protection):
-        self.cluster, self.kubelets = cluster, kubelets
+    def __init__(self, cluster, kubelets, kind, switches=0, policy="none", scheduler=NAME, **protection):
+        self.cluster, self.kubelets, self.scheduler = cluster, kubelets, scheduler
         self.node = f"{kind}-{secrets.token_hex(2)}"
-        made = layout("none", f"GPU-{self.node}")
+        made = layout(policy, f"GPU-{self.node}")
         if switches:
             made["bridges"] = [{"pci": f"0000:{i + 1:02x}:00.0"} for i in range(8 // switches)]
             for card in made["gpus"]:
@@ -44,8 +46,10 @@ class Crowded:
     def namespaces(self):
         return self.web, self.training, self.rivals
 
-    def put(self, namespace, name, gpus, gates=(), **labels):
+    def put(self, namespace, name, gpus, gates=(), annotations=None, **labels):
         item = gpu_pod(name, gpus, 1, {"which": self.node})
+        item["spec"]["schedulerName"] = self.scheduler or "default-scheduler"
+        item["metadata"]["annotations"] = annotations or {}
         if gates:
             item["spec"]["schedulingGates"] = [{"name": gate} for gate in gates]
         item["metadata"]["labels"] = labels

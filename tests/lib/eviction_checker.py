@@ -20,6 +20,8 @@ LAG = 2.0
 TOLD = 1.0  # by so much an event may be stamped later than its answer came, on a machine that is busy
 LATE = 5.0  # by so much the request may come after the decision, where the API server has much to do
 BESIDE = 1.0  # a notice is sent with the eviction, and either may be taken up first
+PATIENCE = 10.0  # for so long it is waited to be told which cards a pod got
+UNTOLD = 15.0  # a pod that began longer ago is one of which that is not known
 CLOCKS = 0.2  # what times of two processes on one machine may differ by, beside rounding
 TIERS = {"BestEffort": 0, "Training": 1, "Inference": 2}
 IN_FLIGHT, OWNER_SECONDS, HOUR, GANG_MOST = 16, 120, 3600, 64
@@ -74,9 +76,11 @@ def members(history, pod, when):
 # --- room
 
 class Room:
-    """What is left of a node with some pods there and others not: cards by NUMA node where it is known, CPU and memory."""
+    """What is left of a node with some pods there and others not: cards by NUMA node where it is known, CPU and memory.
 
-    def __init__(self, history, node, pods, when):
+    told: when what kubelet had said of the pods' cards counts; None: when all is said."""
+
+    def __init__(self, history, node, pods, when, told=None):
         item = history.object("nodes", "", node, when) or {}
         offered = item.get("status", {}).get("allocatable", {})
         self.known = bool(item)
@@ -85,16 +89,17 @@ class Room:
         for pod in pods:
             for resource, amount in amounts(pod).items():
                 self.left[resource] -= amount
-        self.numa, self.told = self._by_numa(item, pods)
+        self.numa, self.told = self._by_numa(item, pods, told)
 
     @staticmethod
-    def _by_numa(item, pods):
+    def _by_numa(item, pods, when):
         layout = layout_of(item)
         free = {card["uuid"]: card.get("numa") for card in layout.get("gpus", [])}
         told = bool(free)
         for pod in pods:
-            told = told and (len(pod.cards) == pod.gpus)
-            for card in pod.cards:
+            cards = pod.cards if when is None else pod.cards_at(when)
+            told = told and len(cards) == pod.gpus
+            for card in cards:
                 free.pop(card, None)
         return collections.Counter(free.values()), told
 
@@ -427,17 +432,30 @@ class Check:
         for victim in victims:
             groups[gang_of(victim) or victim.uid].append(victim)
 
-        def fit(when, kept):
-            there = [p for p in self.history.holding(node, when) if p not in victims and p is not pod]
-            there += [p for p in self.promised(receipt, tenant, when) if p is not pod]
-            return Room(self.history, node, [*there, *kept], when).fits(pod, required)
+        def others(when):
+            there = [*self.history.holding(node, when), *self.promised(receipt, tenant, when)]
+            return [p for p in there if p not in victims and p is not pod]
+
+        def fit(when, kept, told=None):
+            return Room(self.history, node, [*others(when), *kept], when, told).fits(pod, required)
         moments = self.moments(receipt)
         if all(fit(when, []) is False for when in moments):
             yield f"{pod} does not fit on {node} with all of its victims gone"
         for group in groups.values():
             here = [v for v in group if v.node == node]
-            if all(fit(when, here) is True for when in moments):
+            if not all(fit(when, here) is True for when in moments):
+                continue
+            if all(fit(when, here, when) is True for when in moments):
                 yield f"{pod} fits on {node} with {here or group} still there"
+            elif self.was_hasty(receipt, tenant, pod, [*others(receipt.begun), *here]):
+                yield f"{pod} fits on {node} with {here or group} still there, and it was not waited to be told so"
+
+    @staticmethod
+    def was_hasty(receipt, tenant, pod, there):
+        """Whether the pod had not waited for long, and what was not told of the others' cards could not be known yet."""
+        due = pod.created + tenant["spec"].get("pendingSeconds", 0)
+        since = [p.bound or receipt.begun for p in there if len(p.cards_at(receipt.begun)) != p.gpus]
+        return receipt.begun - due < PATIENCE - LAG and all(receipt.begun - when < UNTOLD - LAG for when in since)
 
     def used(self, receipt, tenant, pod, victims):
         """Nobody else of the same or a lower tier took what was held."""

@@ -311,6 +311,37 @@ def test_each_rule_that_is_broken_is_found(name):
     assert any(words in fault for fault in faults(log)), faults(log)
 
 
+def asks_for_two_of_one_side(log, asked, since=97, told=106):
+    """Three go, of both: where t1 is, which is there since then, was not told before they were chosen; two of the other would do."""
+    log["ask"] = event(asked, "create", "pods", "ask", pod_item(asked, "web", "ask", 2), "web")
+    for tag in ("tenant web", "issued", "settled"):
+        log[tag]["responseObject"]["spec"]["topology"] = {"policy": "Required"}
+    victims("t0", "t2", "t3")(log)
+    for tag in ("create t1", "bind t1", "run t1"):
+        del log[tag]
+    running(log, "train", "t1", ["g1"], after=since)
+    moved("run t1", told)(log)
+
+
+@pytest.mark.parametrize("asked, since, found", [
+    (90, 97, True),
+    (80, 97, False),  # it had waited for that
+    (90, 80, False),  # there was no reason to expect that it is told soon
+])
+def test_what_is_told_in_a_moment_is_to_be_waited_for(asked, since, found):
+    log = as_it_should_be()
+    asks_for_two_of_one_side(log, asked, since)
+    words = "train/t0] still there, and it was not waited to be told so"
+    assert any(words in fault for fault in faults(log)) == found, faults(log)
+    assert not any("still there" in fault for fault in faults(log) if words not in fault), faults(log)
+
+
+def test_what_was_told_before_is_no_excuse():
+    log = as_it_should_be()
+    asks_for_two_of_one_side(log, 80, told=97.5)
+    assert any(fault.endswith("[train/t0] still there") for fault in faults(log)), faults(log)
+
+
 @pytest.mark.parametrize("name", FOR_AN_OBJECTIVE)
 def test_each_rule_of_objectives_that_is_broken_is_found(name):
     change, seen, words = FOR_AN_OBJECTIVE[name]

@@ -365,6 +365,18 @@ int64_t holds_units(const struct cluster *cluster, const struct cluster_ask *ask
 	return sum;
 }
 
+int64_t hold_whole(const struct cluster *cluster, uint32_t hold)
+{
+	const struct hold_record *record = hold_at(cluster, hold);
+	uint32_t offer = node_at(cluster, record->node)->first_offer;
+	int64_t sum = 0;
+
+	for (; offer != TABLE_NONE; offer = offer_at(cluster, offer)->next)
+		if (kind_at(cluster, offer_at(cluster, offer)->kind)->sharing == DEVICE_WHOLE)
+			sum = saturating_add(sum, units_of(cluster, record, offer));
+	return sum;
+}
+
 uint64_t holds_cards(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t node)
 {
 	uint32_t hold = node_at(cluster, node)->first_hold;

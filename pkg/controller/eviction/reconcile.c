@@ -19,6 +19,7 @@ void eviction_reconciler_init(struct eviction_reconciler *reconciler, struct met
 
 	arena_init(&reconciler->arena, LIMIT_DECODE_ARENA);
 	list_init(&reconciler->tellings);
+	reconciler->behind_us = TIME_NEVER;
 	reconciler->memory = mem_alloc(sizeof(*reconciler->memory));
 	eviction_search_init(&reconciler->search);
 	reconciler->evictions = evict_metric(metrics);
@@ -293,11 +294,29 @@ void eviction_reconciler_lead(struct eviction_reconciler *reconciler)
 	end_write(reconciler, EVICTION_UNSEEN_MOST_US);
 }
 
+/* Nobody goes by what may have been over for a while. Every watch is opened anew now and then,
+ * which is nothing to speak of. */
+static bool wait_for_caches(struct eviction_turn *turn)
+{
+	struct str behind = caches_behind(turn->reconciler->caches);
+	int64_t *since_us = &turn->reconciler->behind_us;
+
+	if (str_empty(behind)) {
+		*since_us = TIME_NEVER;
+		return false;
+	}
+	*since_us = MIN(*since_us, turn->now_us);
+	if (turn->now_us - *since_us >= EVICTION_BEHIND_TOLD_US)
+		eviction_tell_behind(turn, behind);
+	eviction_look_again(turn, turn->now_real_us + EVICTION_BEHIND_US);
+	return true;
+}
+
 static void decide_new(struct eviction_turn *turn)
 {
 	size_t before = turn->n_receipts;
 
-	if (wait_for_receipt(turn))
+	if (wait_for_receipt(turn) || wait_for_caches(turn))
 		return;
 	if (!turn->facts.invalid && !turn->facts.terminating) {
 		eviction_make_room(turn);

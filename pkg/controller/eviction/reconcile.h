@@ -44,8 +44,10 @@ struct eviction_search {
 	struct place_memory *memory; /* owned; the plan's own */
 	struct eviction_vain {
 		struct uid uid;
-		int64_t again_us; /* real */
-		uint32_t tries;   /* 0: not in use */
+		int64_t again_us; /* real; 0: not in use */
+		int64_t hasty_us; /* real: what is known in a moment is waited for until then; 0:
+				     nothing was waited for yet */
+		uint32_t tries;   /* in vain */
 		bool told;        /* by an Event */
 	} vain[EVICTION_VAIN_MOST];
 };
@@ -80,6 +82,7 @@ struct eviction_reconciler {
 	struct arena arena;
 	struct eviction_search search;
 	struct eviction_unseen unseen;
+	int64_t behind_us;    /* monotonic: since when caches are; TIME_NEVER: they are not */
 	struct list tellings; /* of struct eviction_telling, owned: what no status shows yet */
 };
 

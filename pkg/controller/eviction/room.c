@@ -18,6 +18,11 @@
 #define VAIN_US           (10 * USEC_PER_SEC) /* until it is tried again, twice as long each time */
 #define VAIN_DOUBLINGS    3
 #define VAIN_FORGOTTEN_US (600 * USEC_PER_SEC) /* then it begins anew, with an Event */
+/* What may be known in a moment is looked at so often, and waited for so long at most; once that is
+ * over it is not waited for again for that pod until so much later. */
+#define MOMENT_US          (USEC_PER_SEC / 4)
+#define MOMENT_MOST_US     (10 * USEC_PER_SEC)
+#define HASTY_FORGOTTEN_US (60 * USEC_PER_SEC)
 
 /* --- the plan that is under way */
 
@@ -73,7 +78,7 @@ static bool is_to_go_on(const struct eviction_turn *turn)
 static struct eviction_vain *find_vain(struct eviction_search *search, struct uid uid)
 {
 	for (size_t i = 0; i < EVICTION_VAIN_MOST; i++)
-		if (search->vain[i].tries > 0 && uid_equal(search->vain[i].uid, uid))
+		if (search->vain[i].again_us > 0 && uid_equal(search->vain[i].uid, uid))
 			return &search->vain[i];
 	return NULL;
 }
@@ -83,8 +88,8 @@ static struct eviction_vain *make_vain(struct eviction_search *search, struct ui
 {
 	struct eviction_vain *oldest = &search->vain[0];
 
-	for (size_t i = 0; i < EVICTION_VAIN_MOST && oldest->tries > 0; i++)
-		if (search->vain[i].tries == 0 || search->vain[i].again_us < oldest->again_us)
+	for (size_t i = 0; i < EVICTION_VAIN_MOST && oldest->again_us > 0; i++)
+		if (search->vain[i].again_us < oldest->again_us)
 			oldest = &search->vain[i];
 	*oldest = (struct eviction_vain){.uid = uid};
 	return oldest;
@@ -145,6 +150,46 @@ bool eviction_waits_in_vain(struct eviction_turn *turn, uint32_t pod)
 	turn->in_vain = true;
 	eviction_look_again(turn, vain->again_us);
 	return true;
+}
+
+/* --- what is known in a moment */
+
+static bool is_hasty(const struct eviction_turn *turn, uint32_t pod)
+{
+	const struct eviction_vain *vain = find_vain(
+		&turn->reconciler->search, cluster_pod_uid(turn->reconciler->cluster, pod));
+
+	return vain && vain->hasty_us > 0 && vain->hasty_us <= turn->now_real_us &&
+	       turn->now_real_us < vain->hasty_us + HASTY_FORGOTTEN_US;
+}
+
+/* None is under way, by a clock that may have been set back. */
+static bool is_new_wait(const struct eviction_vain *vain, int64_t now_real_us)
+{
+	return vain->hasty_us + HASTY_FORGOTTEN_US <= now_real_us ||
+	       vain->hasty_us > now_real_us + MOMENT_MOST_US;
+}
+
+/* Others have their turn meanwhile. */
+static void wait_a_moment(struct eviction_turn *turn, const struct receipt_pod *self)
+{
+	struct eviction_search *search = &turn->reconciler->search;
+	struct eviction_vain *vain = find_vain(search, search->uid);
+	struct buf why;
+
+	if (!vain)
+		vain = make_vain(search, search->uid);
+	if (is_new_wait(vain, turn->now_real_us))
+		vain->hasty_us = saturating_add(turn->now_real_us, MOMENT_MOST_US);
+	vain->again_us = turn->now_real_us + MOMENT_US;
+	eviction_look_again(turn, vain->again_us);
+	buf_init(&why, LIMIT_EVENT_NOTE);
+	buf_add_cstr(&why, "which waits a moment longer: ");
+	plan_describe(search->plan, &why);
+	turn->in_vain = false; /* what was told before the search is over */
+	tell_in_vain(turn, self, false, buf_str(&why));
+	buf_clear(&why);
+	drop(search);
 }
 
 static void give_up(struct eviction_turn *turn, const struct receipt_pod *self, struct str why)
@@ -286,6 +331,8 @@ static void go_on(struct eviction_turn *turn)
 		drop(search);
 	else if (plan_finish(search->plan, &found))
 		issue(turn, &self, &found);
+	else if (plan_untold(search->plan))
+		wait_a_moment(turn, &self);
 	else
 		give_up_plan(turn, &self);
 }
@@ -302,6 +349,7 @@ static bool begin(struct eviction_turn *turn, uint32_t pod, size_t most)
 	};
 
 	search->ask = eviction_plan_ask(turn, pod, most);
+	search->ask.hasty = is_hasty(turn, pod);
 	arena_reset(&search->kept);
 	if (!cause_left_alone(reconciler->cluster, &turn->limits, &search->kept,
 			      &search->ask.left_alone))
@@ -355,6 +403,27 @@ static void look_for_next(struct eviction_turn *turn, const struct cause_waiters
 		}
 		return;
 	}
+}
+
+void eviction_tell_behind(struct eviction_turn *turn, struct str behind)
+{
+	const struct tenant_spec *spec = &turn->facts.spec;
+	struct cause_waiters waiters;
+	struct receipt_pod self;
+	struct buf why;
+
+	cause_waiters(turn->reconciler->cluster, turn->tenant, spec->pending_us, turn->now_real_us,
+		      &waiters);
+	if (spec->protection.mode == PROTECTION_OFF || waiters.n == 0 ||
+	    !eviction_name_pod(turn, waiters.list[0].pod, &self))
+		return;
+	buf_init(&why, LIMIT_EVENT_NOTE);
+	buf_printf(&why,
+		   "which waits: what is known of %.*s may be old, since their watch is not back "
+		   "yet",
+		   STR_ARGS(behind));
+	tell_in_vain(turn, &self, false, buf_str(&why));
+	buf_clear(&why);
 }
 
 void eviction_make_room(struct eviction_turn *turn)

@@ -43,7 +43,10 @@ struct eviction_turn {
 #define EVICTION_UNSEEN_MOST_US    (2 * USEC_PER_SEC)
 #define EVICTION_UNSEEN_WRITTEN_US (30 * USEC_PER_SEC)
 #define EVICTION_UNSEEN_US         (20 * USEC_PER_MSEC)
-#define EVICTION_RELOOK_US         (10 * USEC_PER_SEC) /* at pods that wait to be moved */
+/* At watches that are not back yet; for how long they are not before it is told. */
+#define EVICTION_BEHIND_US      (USEC_PER_SEC / 10)
+#define EVICTION_BEHIND_TOLD_US (2 * USEC_PER_SEC)
+#define EVICTION_RELOOK_US      (10 * USEC_PER_SEC) /* at pods that wait to be moved */
 
 void eviction_look_again(struct eviction_turn *turn, int64_t real_us);
 /* When what came of asking it counts no more. */
@@ -96,6 +99,9 @@ bool eviction_issue(struct eviction_turn *turn, const struct receipt *draft, uin
 /* A plan for a pod of the tenant is under way, and is not complete with this turn's nodes: until it
  * is, nothing else is looked at, so that a turn costs what its nodes do. */
 bool eviction_searches(struct eviction_turn *turn);
+/* Of a pod that has waited long enough, for which nobody goes now: what is known of @behind may be
+ * old (caches_behind()). */
+void eviction_tell_behind(struct eviction_turn *turn, struct str behind);
 /* Before the writes, each of them unless there is a new receipt. */
 void eviction_make_room(struct eviction_turn *turn);
 void eviction_relieve(struct eviction_turn *turn);

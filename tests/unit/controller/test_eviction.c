@@ -35,6 +35,10 @@ struct world {
 	uint32_t pod, tenant;
 };
 
+static void ignore(void *context UNUSED)
+{
+}
+
 static int setup(void **state)
 {
 	static const struct hash_key key = {1, 2};
@@ -45,7 +49,9 @@ static int setup(void **state)
 	w->cluster = cluster_new(&key);
 	controller_config_init(&w->config);
 	w->recorder = recorder_new(w->kube.client, &(struct recorder_options){"test", "test-0", 1});
-	w->caches = caches_new(w->kube.client, &(struct caches_options){.cluster = w->cluster});
+	w->caches = caches_new(w->kube.client, &(struct caches_options){.cluster = w->cluster,
+									.touched = ignore,
+									.synced = ignore});
 	w->pod = full_cluster_make(w->cluster, NODES, 1);
 	w->tenant = cluster_tenant_find(w->cluster, STR(FULL_CLUSTER_TENANT));
 	w->reconciler = (struct eviction_reconciler){
@@ -129,6 +135,128 @@ static void room_of_a_receipt_whose_write_was_lost_is_let_go(void **state)
 	turn(w, 3 * USEC_PER_SEC, &set);
 	work_set_clear(&set);
 	assert_int_equal(cluster_holds(w->cluster), 0);
+}
+
+/* --- what is known in a moment */
+
+/* As @facts says, the first pod of each node. */
+static void tell_first_pods(struct world *w, const struct pod_facts *facts)
+{
+	for (uint32_t node = cluster_node_next(w->cluster, 0); node != TABLE_NONE;
+	     node = cluster_node_next(w->cluster, node + 1)) {
+		struct cluster_pod_name name =
+			cluster_pod_name(w->cluster, cluster_node_pod(w->cluster, node));
+		struct device_ask ask = device_ask_units(STR("nvidia.com/gpu"), 1);
+		struct container_facts container = {CONTAINER_NORMAL, &ask, 1};
+		struct pod_facts told = *facts;
+		char uid[UID_TEXT_SIZE];
+
+		uid_text(name.uid, uid);
+		told.namespace = name.namespace;
+		told.name = name.name;
+		told.uid = str_from(uid);
+		told.node = name.node;
+		told.created_us = name.created_us;
+		told.containers = &container;
+		told.n_containers = 1;
+		assert_int_equal(cluster_apply_pod(w->cluster, &told, NULL), 0);
+	}
+}
+
+/* Until there is a receipt, or nothing is looked at any more for a while. Of that, when it is. */
+static int64_t search(struct world *w, struct work_set *ret_set)
+{
+	for (int i = 0; i < TURNS; i++) {
+		turn(w, 0, ret_set);
+		if (ret_set->n_writes > 0 || ret_set->look_again_us > loop_now(w->kube.loop))
+			return ret_set->look_again_us - loop_now(w->kube.loop);
+		work_set_clear(ret_set);
+	}
+	fail_msg("it is looked for too long");
+	return 0;
+}
+
+static void a_pod_that_is_about_to_leave_room_is_waited_for(void **state)
+{
+	struct world *w = *state;
+	const struct pod_facts ends = {.phase = POD_RUNNING,
+				       .terminating = true,
+				       .deletion_us = FULL_CLUSTER_NOW_US + 20 * USEC_PER_SEC};
+	int64_t waited_us = 0, next_us;
+	struct work_set set;
+
+	tell_first_pods(w, &ends);
+	for (;;) {
+		next_us = search(w, &set);
+		if (set.n_writes > 0)
+			break;
+		assert_in_range(next_us, 1, USEC_PER_SEC);
+		assert_in_range(waited_us, 0, 10 * USEC_PER_SEC);
+		work_set_clear(&set);
+		w->kube.clock.monotonic_us += next_us;
+		w->kube.clock.real_us += next_us;
+		waited_us += next_us;
+	}
+	/* It has not left it in all that time. */
+	assert_in_range(waited_us, 10 * USEC_PER_SEC, 11 * USEC_PER_SEC);
+	work_set_clear(&set);
+}
+
+static void once_it_has_left_it_nobody_goes(void **state)
+{
+	struct world *w = *state;
+	struct pod_facts ends = {.phase = POD_RUNNING,
+				 .terminating = true,
+				 .deletion_us = FULL_CLUSTER_NOW_US + 20 * USEC_PER_SEC};
+	struct work_set set;
+
+	tell_first_pods(w, &ends);
+	search(w, &set);
+	work_set_clear(&set);
+	ends.phase = POD_SUCCEEDED;
+	tell_first_pods(w, &ends);
+	for (int i = 0; i < 5; i++) {
+		turn(w, 10 * USEC_PER_SEC, &set);
+		assert_int_equal(set.n_writes, 0);
+		work_set_clear(&set);
+	}
+}
+
+/* --- what may be old */
+
+static void end_initial_events(struct world *w, const char *watch)
+{
+	assert_true(fake_kube_event(&w->kube, watch, "BOOKMARK",
+				    "{\"metadata\":{\"resourceVersion\":\"15\",\"annotations\":{"
+				    "\"k8s.io/initial-events-end\":\"true\"}}}"));
+}
+
+static void nobody_goes_before_every_watch_is_back(void **state)
+{
+	struct world *w = *state;
+	struct work_set set;
+
+	caches_start(w->caches);
+	fake_kube_settle(w->kube.client);
+	end_initial_events(w, "WATCH jobs");
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	assert_true(str_empty(caches_behind(w->caches)));
+	fake_kube_refuse(&w->kube, "WATCH jobs", ERROR_UNAVAILABLE, 0);
+	assert_true(str_equal(caches_behind(w->caches), STR("jobs")));
+	for (int i = 0; i < TURNS; i++) {
+		turn(w, 0, &set);
+		assert_int_equal(set.n_writes, 0);
+		assert_true(set.look_again_us < loop_now(w->kube.loop) + USEC_PER_SEC);
+		work_set_clear(&set);
+	}
+	fake_kube_pass(&w->kube, 10 * USEC_PER_SEC); /* its back-off is over */
+	assert_true(str_equal(caches_behind(w->caches), STR("jobs")));
+	fake_kube_begin(fake_kube_expect(&w->kube, "WATCH jobs"));
+	assert_true(str_equal(caches_behind(w->caches), STR("jobs"))); /* what was missed comes */
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	assert_true(str_empty(caches_behind(w->caches)));
+	assert_in_range(decide(w, &set), 1, TURNS - 1);
+	work_set_clear(&set);
 }
 
 /* Another tenant, of no namespace. */
@@ -411,6 +539,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_search_goes_on_at_once_until_there_is_a_receipt),
+		TEST(a_pod_that_is_about_to_leave_room_is_waited_for),
+		TEST(once_it_has_left_it_nobody_goes),
+		TEST(nobody_goes_before_every_watch_is_back),
 		TEST(room_of_a_receipt_whose_write_was_lost_is_let_go),
 		TEST(others_wait_for_a_receipt_while_its_write_is_under_way),
 		TEST(a_receipt_that_was_not_even_sent_is_given_up),

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cards of which it is told soon whose they are: a plan that may take too many for it waits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "cluster/looks.h"
+#include "cluster/placing/reserve.h"
+#include "cluster/read.h"
+#include "cluster/tenants/tenants.h"
+#include "lib/cards.h"
+#include "lib/layouts.h"
+#include "lib/team.h"
+#include "plan/plan.h"
+
+#define NOW    (1000000 * USEC_PER_SEC)
+#define AGO(s) (NOW - (s)*USEC_PER_SEC)
+
+/*
+ * Node "n" of eight cards on two NUMA nodes, of which kubelet gives those of one, or none. Pods "0"
+ * to "7" of tenant train have one card each, told by kubelet; "4" to "6" have run for so long that
+ * three of the others cost less than one. "c" of tenant chat waits for two of one NUMA node.
+ */
+struct scene {
+	struct cluster *cluster;
+	struct machine machine;
+	struct place_memory memory;
+	struct arena arena;
+	struct placement_weights weights;
+	struct plan_ask ask;
+	struct plan *plan;
+	struct plan_found found;
+	char said[1024];
+};
+
+struct pod {
+	const char *namespace, *name;
+	int64_t gpus;
+	bool waits;
+	int64_t age_s;       /* since it was made, and kubelet began with it */
+	int card;            /* that kubelet tells of; below 0: it tells nothing */
+	int64_t deletion_us; /* 0: it stays */
+};
+
+static void tell_pod(struct scene *s, struct pod pod)
+{
+	struct device_ask ask = device_ask_units(STR("nvidia.com/gpu"), pod.gpus);
+	struct container_facts container = {CONTAINER_NORMAL, &ask, 1};
+	struct pod_facts facts = {
+		.namespace = str_from(pod.namespace),
+		.name = str_from(pod.name),
+		.uid = str_from(pod.name),
+		.created_us = AGO(pod.age_s),
+		.node = pod.waits ? STR_NONE : STR("n"),
+		.phase = pod.waits ? POD_PENDING : POD_RUNNING,
+		.terminating = pod.deletion_us != 0,
+		.deletion_us = pod.deletion_us,
+		.containers = &container,
+		.n_containers = 1,
+		.alignment = {.guaranteed = true,
+			      .whole_cpus = true,
+			      .wished = pod.waits,
+			      .policy = pod.waits ? TOPOLOGY_REQUIRED : TOPOLOGY_NONE},
+		.exit = {.started_us = pod.waits ? 0 : AGO(pod.age_s)},
+	};
+
+	if (pod.card >= 0) {
+		facts.device_ids = &s->machine.gpus[pod.card].uuid;
+		facts.n_device_ids = 1;
+	}
+	assert_int_equal(cluster_apply_pod(s->cluster, &facts, NULL), 0);
+}
+
+static void train(struct scene *s, int card, int64_t age_s)
+{
+	static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7"};
+
+	tell_pod(s, (struct pod){"train", names[card], 1, false, age_s, card, 0});
+}
+
+static int setup(void **state)
+{
+	static const struct hash_key key = {1, 2};
+	struct scene *s = test_calloc(1, sizeof(*s));
+
+	s->cluster = cluster_new(&key);
+	s->weights = PLACEMENT_WEIGHTS_DEFAULT;
+	arena_init(&s->arena, 16 << 20);
+	machine_dgx_h100(&s->machine);
+	s->machine.layout.kubelet = (struct layout_kubelet){LAYOUT_POLICY_SINGLE_NUMA, false, true};
+	cards_add_node(s->cluster, 8,
+		       (struct node_facts){.name = STR("n"),
+					   .ready = NODE_READY,
+					   .layout = &s->machine.layout});
+	team_add_of(s->cluster, &(struct team){"chat", TIER_INFERENCE, AMOUNT_NONE, NULL, 0});
+	team_add_of(s->cluster, &(struct team){"train", TIER_TRAINING, AMOUNT_NONE, NULL, 0});
+	for (int card = 0; card < 8; card++)
+		train(s, card, card < 4 || card == 7 ? 1000 : 900000);
+	tell_pod(s, (struct pod){"chat", "c", 2, true, 100, -1, 0});
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *s = *state;
+
+	plan_free(s->plan);
+	place_memory_clear(&s->memory);
+	cluster_free(s->cluster);
+	arena_clear(&s->arena);
+	test_free(s);
+	return 0;
+}
+
+static uint32_t pod_of(const struct scene *s, const char *namespace, const char *name)
+{
+	return cluster_pod_find(s->cluster, str_from(namespace), str_from(name), str_from(name));
+}
+
+static void refresh(struct scene *s)
+{
+	uint32_t tenant, ns;
+
+	while (cluster_take_dirty_tenant(s->cluster, &tenant))
+		cluster_refresh_tenant(s->cluster, tenant);
+	while (cluster_take_dirty(s->cluster, &ns))
+		cluster_refresh(s->cluster, ns);
+}
+
+static bool plan_of(struct scene *s, bool hasty)
+{
+	struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena, NULL};
+	struct buf said CLEANUP(buf_clear);
+	bool found;
+
+	refresh(s);
+	s->ask = (struct plan_ask){
+		.pod = pod_of(s, "chat", "c"),
+		.tier = TIER_INFERENCE,
+		.protection = PROTECTION_DEFAULT,
+		.most = 16,
+		.hasty = hasty,
+		.now_us = NOW,
+		.now_real_us = NOW,
+	};
+	plan_free(s->plan);
+	s->plan = plan_new(&tools, &s->ask);
+	while (!plan_step(s->plan, 1))
+		;
+	found = plan_finish(s->plan, &s->found);
+	buf_init(&said, sizeof(s->said) - 1);
+	plan_describe(s->plan, &said);
+	memcpy(s->said, said.data, said.len);
+	s->said[said.len] = '\0';
+	return found;
+}
+
+/* Nobody goes before that; where it is not waited for one goes too many. */
+static void assert_waits_for(struct scene *s, const char *what)
+{
+	char words[128];
+
+	assert_false(plan_of(s, false));
+	assert_true(plan_untold(s->plan));
+	snprintf(words, sizeof(words), "on n fewer may be enough once %s", what);
+	assert_string_equal(s->said, words);
+	assert_true(plan_of(s, true));
+	assert_int_equal(s->found.n_victims, 3);
+}
+
+static void assert_takes(struct scene *s, size_t victims)
+{
+	assert_true(plan_of(s, false));
+	assert_false(plan_untold(s->plan));
+	assert_int_equal(s->found.n_victims, victims);
+}
+
+static void two_of_one_numa_node_are_enough(void **state)
+{
+	assert_takes(*state, 2);
+}
+
+static void what_kubelet_has_not_told_yet_is_waited_for(void **state)
+{
+	struct scene *s = *state;
+
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1, -1, 0});
+	assert_waits_for(s, "it is told which cards pod train/7 has");
+	train(s, 7, 1);
+	assert_takes(s, 2);
+}
+
+static void what_it_does_not_tell_at_all_is_not_known(void **state)
+{
+	struct scene *s = *state;
+
+	tell_pod(s, (struct pod){"train", "7", 1, false, 16, -1, 0});
+	assert_takes(s, 3);
+	/* With two of them any one may turn out to be in the way. */
+	tell_pod(s, (struct pod){"train", "6", 1, false, 1, -1, 0});
+	assert_false(plan_of(s, false));
+	assert_true(plan_untold(s->plan));
+}
+
+static void one_that_is_about_to_be_gone_is_waited_for(void **state)
+{
+	struct scene *s = *state;
+
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, 7, NOW + 20 * USEC_PER_SEC});
+	assert_waits_for(s, "pod train/7 is gone");
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, 7, AGO(14)});
+	assert_waits_for(s, "pod train/7 is gone");
+	/* Not one that takes its time, or takes more of it than it has. */
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, 7, NOW + 86400 * USEC_PER_SEC});
+	assert_takes(s, 3);
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, 7, AGO(16)});
+	assert_takes(s, 3);
+}
+
+static void hold(struct scene *s, bool objective)
+{
+	const struct cluster_hold hold = {
+		.id = STR("r"),
+		.tenant = STR("chat"),
+		.cards = 0x80,
+		.node = cluster_node_find(s->cluster, STR("n")),
+		.tier = TIER_INFERENCE,
+		.namespace = STR("chat"),
+		.name = STR("first"),
+		.uid = STR("first"),
+		.until_us = 2 * NOW,
+		.pod = pod_of(s, "chat", "first"),
+		.objective = objective,
+	};
+
+	assert_true(cluster_reserve(s->cluster, &hold));
+}
+
+/* It gets one of whichever cards are free when it comes, not just those that were freed for it. */
+static void one_that_room_is_held_for_is_waited_for(void **state)
+{
+	struct scene *s = *state;
+
+	cluster_delete(s->cluster, CLUSTER_PODS, STR("train"), STR("7"));
+	tell_pod(s, (struct pod){"chat", "first", 1, true, 100, -1, 0});
+	hold(s, false);
+	assert_waits_for(s, "it is told which cards pod chat/first has");
+	tell_pod(s, (struct pod){"chat", "first", 1, false, 1, -1, 0});
+	assert_waits_for(s, "it is told which cards pod chat/first has");
+	tell_pod(s, (struct pod){"chat", "first", 1, false, 1, 7, 0});
+	assert_takes(s, 2);
+}
+
+/* Whom it is held for has its cards already, and it is for long. */
+static void nobody_waits_for_the_end_of_an_observation(void **state)
+{
+	struct scene *s = *state;
+
+	cluster_delete(s->cluster, CLUSTER_PODS, STR("train"), STR("7"));
+	tell_pod(s, (struct pod){"chat", "first", 1, true, 100, -1, 0});
+	hold(s, true);
+	assert_takes(s, 3);
+}
+
+/* Whatever it has: what it leaves is enough with one of the others. */
+static void room_that_comes_by_itself_is_waited_for(void **state)
+{
+	struct scene *s = *state;
+
+	for (int card = 4; card < 7; card++)
+		train(s, card, 100);
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, 7, NOW + 20 * USEC_PER_SEC});
+	assert_false(plan_of(s, false));
+	assert_string_equal(s->said, "on n fewer may be enough once pod train/7 is gone");
+	cluster_delete(s->cluster, CLUSTER_PODS, STR("train"), STR("7"));
+	assert_takes(s, 1);
+}
+
+/* Where those that go are near the one that is untold, two are enough wherever that is. */
+static void nobody_waits_for_what_makes_no_difference(void **state)
+{
+	struct scene *s = *state;
+
+	for (int card = 4; card < 7; card++)
+		train(s, card, 100);
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1, -1, 0});
+	assert_takes(s, 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(two_of_one_numa_node_are_enough),
+		TEST(what_kubelet_has_not_told_yet_is_waited_for),
+		TEST(what_it_does_not_tell_at_all_is_not_known),
+		TEST(one_that_is_about_to_be_gone_is_waited_for),
+		TEST(one_that_room_is_held_for_is_waited_for),
+		TEST(room_that_comes_by_itself_is_waited_for),
+		TEST(nobody_waits_for_the_end_of_an_observation),
+		TEST(nobody_waits_for_what_makes_no_difference),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
