@@ -3,6 +3,7 @@
 What our extender answers is the matter of other tests; these look at who asks it, what, how, and what follows when it does not answer.
 """
 
+import collections
 import http.server
 import json
 import re
@@ -25,6 +26,7 @@ class Extender(http.server.ThreadingHTTPServer):
     def __init__(self, cluster, certs, prefers):
         super().__init__(("127.0.0.1", 0), Handler)
         self.cluster, self.prefers, self.calls = cluster, prefers, []
+        self.connections = collections.defaultdict(set)  # by verb: the client's ports
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certs / "server.crt", certs / "server.key")
         context.load_verify_locations(certs / "ca.crt")
@@ -63,6 +65,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         verb = self.path.lstrip("/")
         subject = dict(pair for part in self.connection.getpeercert()["subject"] for pair in part)
         name = args["Pod"]["metadata"]["name"] if "Pod" in args else args["PodName"]
+        self.server.connections[verb].add(self.client_address[1])
         self.server.calls.append((verb, name, subject["commonName"], args))
         body = json.dumps(getattr(self.server, verb)(args)).encode()
         self.send_response(200)
@@ -129,6 +132,17 @@ def test_it_places_pods_that_name_it_by_its_extender(start, extender, certs, nam
     assert {subject for _, _, subject, _ in extender.calls} == {lib.NAME}
     first = extender.calls[0][3]
     assert len(first["NodeNames"]) == 3 and not first.get("Nodes")
+
+
+def test_questions_and_bindings_have_connections_of_their_own(start, extender, certs, namespace):
+    start(extender=extender.url, certs=certs)
+    for i in range(8):
+        namespace.create(sent(f"p{i}")).ok()
+    for i in range(8):
+        wait_placed(namespace, f"p{i}")
+    used = extender.connections
+    assert used["bind"] and used["bind"].isdisjoint(used["filter"] | used["prioritize"])
+    assert len(used["filter"] | used["prioritize"]) == 1  # one question at a time
 
 
 def test_it_leaves_other_pods_to_other_schedulers(start, extender, certs, namespace):

@@ -44,10 +44,10 @@ def program(name="kube-scheduler"):
     return pathlib.Path(found.stdout.strip())
 
 
-def replaced(text, pattern, by):
-    """With the one match replaced: the file may not drift away from what is known of it here."""
+def replaced(text, pattern, by, times=1):
+    """With each match replaced: the file may not drift away from what is known of it here."""
     changed, n = re.subn(pattern, lambda _: by, text, flags=re.MULTILINE)
-    assert n == 1, f"{n} matches of {pattern} in kube-scheduler.yaml"
+    assert n == times, f"{n} matches of {pattern} in kube-scheduler.yaml"
     return changed
 
 
@@ -87,9 +87,10 @@ class Scheduler:
             text = replaced(text, "leaderElect: true", "leaderElect: false")
         if not self.extender:
             return replaced(text, r"^extenders:\n(^[ ].*\n)*", "")
-        text = replaced(text, r"urlPrefix: .*$", f"urlPrefix: {self.extender}")
+        # One entry asks, one binds.
+        text = replaced(text, r"urlPrefix: .*$", f"urlPrefix: {self.extender}", times=2)
         for name, own in MOUNTED.items():
-            text = replaced(text, f"/etc/gpuqos-extender/{name}$", str(self.certs / own))
+            text = replaced(text, f"/etc/gpuqos-extender/{name}$", str(self.certs / own), times=2)
         return text
 
     @property
