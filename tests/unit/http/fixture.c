@@ -144,14 +144,17 @@ static uint16_t free_port(void)
 }
 
 /* nghttpd does not say when it is ready. */
-static void wait_listening(uint16_t port)
+static void wait_listening(struct server server)
 {
 	struct sockaddr_in address;
 	bool ready = false;
 
 	for (int tries = 0; tries < 6000 && !ready; tries++) {
-		int fd = local_socket(port, &address);
+		int fd = local_socket(server.port, &address);
 
+		if (waitpid(server.pid, NULL, WNOHANG) != 0)
+			fail_msg(
+				"nghttpd ended at once; is nghttp2-server installed (hack/deps test)?");
 		ready = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
 		if (!ready)
 			poll(NULL, 0, 5);
@@ -184,7 +187,7 @@ struct server start_http2(void)
 	assert_true(snprintf(port, sizeof(port), "%u", server.port) > 0);
 	server.pid = spawn(argv, log, true);
 	close(log);
-	wait_listening(server.port);
+	wait_listening(server);
 	return server;
 }
 
