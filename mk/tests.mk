@@ -140,9 +140,9 @@ E2E_TENANTS  = $(call e2e-files,tenants tenant_burst install unreadable quota_qu
 E2E_OTHERS   = $(filter-out $(E2E_APART) $(E2E_ROUNDS) $(E2E_EVICT) $(E2E_SIGNALS) $(E2E_FEEDBACK) $(E2E_NODES) \
 	$(E2E_TENANTS),$(E2E_FILES))
 e2e-run      = $(if $2,$1:$(subst $(SPACE),$(COMMA),$(strip $2)))
-E2E_RUNS     = $(call e2e-run,e2e-nodes,$(E2E_NODES)) $(call e2e-run,e2e-apart,$(E2E_APART)) \
-	$(call e2e-run,e2e-feedback,$(E2E_FEEDBACK)) $(call e2e-run,e2e-signals,$(E2E_SIGNALS)) \
-	$(call e2e-run,e2e-evict,$(E2E_EVICT)) $(call e2e-run,e2e-tenants,$(E2E_TENANTS)) \
+E2E_LONG     = $(call e2e-run,e2e-signals,$(E2E_SIGNALS)) $(call e2e-run,e2e-evict,$(E2E_EVICT)) \
+	$(call e2e-run,e2e-nodes,$(E2E_NODES)) $(call e2e-run,e2e-apart,$(E2E_APART))
+E2E_SHORT    = $(call e2e-run,e2e-feedback,$(E2E_FEEDBACK)) $(call e2e-run,e2e-tenants,$(E2E_TENANTS)) \
 	$(call e2e-run,e2e,$(E2E_OTHERS)) $(call e2e-run,e2e-rounds,$(E2E_ROUNDS))
 have-suite   = $(if $(wildcard tests/$1/test_*.py tests/$1/*_test.py),tests/$1)
 
@@ -179,7 +179,7 @@ e2e: ## the whole product on a real control plane
 	$(build-release)
 	$(build-asan)
 	$(build-cluster)
-	@$(SUITE_ENV) tests/run $(E2E_RUNS) $(call have-suite,setup)
+	@$(SUITE_ENV) tests/run $(E2E_LONG) $(call have-suite,setup) $(E2E_SHORT)
 
 test: ## everything: installs what it needs, builds, runs all suites
 	@hack/deps build test
@@ -188,9 +188,8 @@ test: ## everything: installs what it needs, builds, runs all suites
 	$(build-fuzz)
 	$(build-cluster)
 	@$(SUITE_ENV) tests/run --fuzz-seconds $(if $(GPUQOS_SOAK),60,1) $(call unit-paths,$(ASAN)) $(fuzz-paths) \
-		$(call have-suite,integration) $(wordlist 1,5,$(E2E_RUNS)) $(call have-suite,setup) \
-		$(wordlist 6,9,$(E2E_RUNS)) $(call have-suite,callgrind) $(call have-suite,lib) \
-		$(call have-suite,monitoring)
+		$(call have-suite,integration) $(E2E_LONG) $(call have-suite,setup) $(E2E_SHORT) \
+		$(call have-suite,callgrind) $(call have-suite,lib) $(call have-suite,monitoring)
 
 soak: ## the same suites with full counts, and the oldest Kubernetes; takes hours
 	+@GPUQOS_SOAK=1 $(sub-make) test
