@@ -312,6 +312,9 @@ void room_refresh(struct cluster *cluster, uint32_t node);
 /* Of a pod that has just come to its node. */
 void room_add(struct cluster *cluster, uint32_t pod);
 
+/* Nothing is held, before the first pod; and what follows from all, after the last. */
+void room_clear_cards(struct node_record *node);
+void room_settle_cards(struct node_record *node);
 /* Adds what a pod on it holds of the node's cards and CPUs. */
 void room_hold_cards(const struct cluster *cluster, struct node_record *node,
 		     const struct pod_record *pod);

@@ -267,12 +267,12 @@ struct node_record {
 	uint32_t look_next;
 	uint32_t first_hold; /* TABLE_NONE: no room is held */
 	uint32_t bystanders, first_occupant;
-	uint8_t published;                  /* enum layout_state: what the annotation makes of it */
-	uint8_t state;                      /* what counts, with capacity and agent */
-	uint8_t told;                       /* the state that was told last */
-	bool agent_asked, agent_lives;      /* its layout is an agent's; that agent's Lease holds */
-	bool looked_at_next;                /* it is in the chain through look_next */
-	uint64_t seen_cards, assumed_cards; /* as in struct cluster_room */
+	uint8_t published;             /* enum layout_state: what the annotation makes of it */
+	uint8_t state;                 /* what counts, with capacity and agent */
+	uint8_t told;                  /* the state that was told last */
+	bool agent_asked, agent_lives; /* its layout is an agent's; that agent's Lease holds */
+	bool looked_at_next;           /* it is in the chain through look_next */
+	uint64_t seen_cards, assumed_cards, leaving_cards; /* as in struct cluster_room */
 	uint32_t reserved_cpus, pinned[LIMIT_POLICY_NUMAS], pinned_somewhere; /* likewise */
 	bool out;      /* its pods are taken out of the sums while devices change */
 	bool exists;   /* the Node object was seen */

@@ -181,6 +181,7 @@ static struct topo_request request_of(const struct place *place,
 {
 	struct topo_request request = {
 		.free = view->free,
+		.leaving = view->leaving,
 		.pending = view->pending,
 		.count = view->count,
 		.most = MIN(place->ask.most, view->count),

@@ -54,7 +54,8 @@ static struct place_cpus cpus_of(const struct place *place, const struct cluster
 static bool is_of(const struct place_judgment *a, const struct place_judgment *b)
 {
 	return a->asked == b->asked && a->layout == b->layout && a->free == b->free &&
-	       a->best == b->best && memcmp(&a->cpus, &b->cpus, sizeof(a->cpus)) == 0;
+	       a->best == b->best && a->leaving == b->leaving &&
+	       memcmp(&a->cpus, &b->cpus, sizeof(a->cpus)) == 0;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -65,7 +66,8 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 
 static uint64_t hash_of(const struct place_judgment *key)
 {
-	uint64_t hash = mix(mix(mix(key->asked << 8, key->layout), key->free), key->best);
+	uint64_t hash = mix(mix(mix(mix(key->asked << 8, key->layout), key->free), key->best),
+			    key->leaving);
 	uint64_t words[(sizeof(key->cpus) + 7) / 8] = {0};
 
 	if (key->cpus.asked == 0)
@@ -83,6 +85,7 @@ static struct place_judgment *recall(const struct place *place, const struct pla
 		.layout = view->room.layout,
 		.free = view->free,
 		.best = view->best,
+		.leaving = view->leaving,
 		.asked = asked_of(place, view),
 		.cpus = cpus_of(place, &view->room),
 	};
@@ -162,7 +165,9 @@ static void view_cards(const struct place *place, struct place_look *look)
 		view->room.state = LAYOUT_IS_CONTRADICTS;
 		return;
 	}
+	view->leaving = view->room.leaving & view->free;
 	view->pending = n_free - (uint32_t)whole.free;
+	view->pending -= MIN(view->pending, topo_set_count(view->leaving));
 	view->best = better_free(view);
 }
 

@@ -95,7 +95,8 @@ struct place_memory {
 		bool found, known;
 	} slots[PLACE_MEMORY_SIZE];
 	struct place_judgment {
-		uint64_t layout, free, best, asked; /* asked: the pod's part, never 0 */
+		uint64_t layout, free, best, leaving;
+		uint64_t asked; /* the pod's part, never 0 */
 		struct place_cpus {
 			/* Taken by NUMA node, by pending pods, by kubelet, and asked for; all 0
 			 * where CPUs do not matter. */
@@ -128,7 +129,8 @@ struct place_cards_view {
 	struct cluster_room room;
 	uint64_t free;    /* that kubelet may give out as far as is known */
 	uint64_t best;    /* of those, that are not assumed for others: to choose from */
-	uint32_t pending; /* of free, that others will have */
+	uint64_t leaving; /* of free, that pods on their way out may have still */
+	uint32_t pending; /* of free but for those, that others will have */
 	uint32_t count;   /* that the pod takes */
 	int64_t parts;    /* devices that it takes beside whole cards */
 	bool others;      /* the node has cards that are no units of what the pod asks for */

@@ -52,6 +52,17 @@ void topo_verdict_describe(enum topo_verdict verdict, enum layout_scope scope, s
 	buf_add_str(buf, text);
 }
 
+/* --- pods on their way out */
+
+/* Every one of them is there still. What kubelet has enough of then it has when they are gone. */
+static struct topo_request with_all_there(const struct topo_request *request)
+{
+	struct topo_request least = *request;
+
+	least.free &= ~request->leaving;
+	return least;
+}
+
 /* --- kubelet */
 
 /* Cards of each NUMA node in @set, the most first; the length of it. */
@@ -131,12 +142,13 @@ static bool hints_admit_each(const struct topo *topo, const struct topo_request 
 {
 	uint32_t all[LIMIT_LAYOUT_GPUS], left[LIMIT_LAYOUT_GPUS];
 	uint32_t n_all = count_by_numa(topo, topo_set_below(topo->n_cards), all);
-	uint32_t n_left = count_by_numa(topo, request->free, left);
+	uint32_t n_left = count_by_numa(topo, request->free | request->leaving, left);
 
 	if (n_all == 0)
 		return true;
 	if (request->most == 0 && n_left > 1)
 		return false;
+	n_left = count_by_numa(topo, request->free, left);
 	return nodes_suffice(left, n_left, 1, request->count, request->pending);
 }
 
@@ -278,16 +290,17 @@ static bool may_admit(const struct topo *topo, const struct topo_request *reques
 enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_request *request)
 {
 	enum layout_policy policy = topo->kubelet.policy;
+	struct topo_request least = with_all_there(request);
 
 	if (policy == LAYOUT_POLICY_UNKNOWN)
 		return TOPO_UNKNOWN;
 	if (policy != LAYOUT_POLICY_SINGLE_NUMA && policy != LAYOUT_POLICY_RESTRICTED)
 		return TOPO_YES;
 	if (!aligns_together(topo, request)) {
-		if (hints_admit_each(topo, request) && cpus_admit(topo, request))
+		if (hints_admit_each(topo, &least) && cpus_admit(topo, &least))
 			return TOPO_YES;
-	} else if (hints_admit(topo, request->free, request->count, request->pending) &&
-		   cpus_admit(topo, request)) {
+	} else if (hints_admit(topo, least.free, request->count, request->pending) &&
+		   cpus_admit(topo, &least)) {
 		return TOPO_YES;
 	}
 	/* How many NUMA nodes a pod needs at least follows from cards that are not cut. */
@@ -384,15 +397,16 @@ static enum topo_verdict why_not(const struct topo *topo, enum layout_scope scop
 enum topo_verdict topo_certain(const struct topo *topo, enum layout_scope scope,
 			       const struct topo_request *request)
 {
+	struct topo_request least = with_all_there(request);
 	bool one = request->count <= 1;
 
 	if (request->named != 0)
 		return judge_named(topo, scope, request->named);
-	if (topo_set_count(request->free) < (uint64_t)request->count + request->pending)
+	if (topo_set_count(least.free) < (uint64_t)request->count + request->pending)
 		return TOPO_CERTAIN_TOO_FEW;
 	if (request->count > 0 && request->free & ~topo->usable)
 		return TOPO_CERTAIN_FAILED;
-	if (topo_kubelet_admits(topo, request) == TOPO_NO)
+	if (topo_kubelet_admits(topo, &least) == TOPO_NO)
 		return TOPO_CERTAIN_REFUSES;
 	if (one || topo_in_one_domain(topo, scope, request->free) == TOPO_YES)
 		return TOPO_CERTAIN_ALL;

@@ -29,7 +29,10 @@ struct topo_request {
 	 * pods that it has not admitted, since it may give them others. A failed card that its
 	 * plugin has withdrawn is not among them; one that is among them makes nothing certain. */
 	uint64_t free;
-	uint32_t pending; /* how many of the free cards such pods will take, at most all */
+	/* Those of the free that pods on their way out have: each pod has its own still, or nothing
+	 * any more. */
+	uint64_t leaving;
+	uint32_t pending; /* how many of the free cards such pods will take, at most all others */
 	uint64_t named;   /* the cards, where they are named already; else 0 */
 	uint32_t count;   /* cards that the pod takes in all */
 	/* Cards that one of its containers takes at most. count: only one does, or later ones take

@@ -126,7 +126,7 @@ static void check_room(struct history *h, int n)
 {
 	const struct history_node *node = &h->nodes[n];
 	uint32_t handle = history_node_handle(h->cluster, n);
-	uint64_t held = 0, assumed = 0;
+	uint64_t held = 0, assumed = 0, leaving = 0;
 	struct cluster_room room;
 
 	if (handle == TABLE_NONE || !node->exists)
@@ -140,6 +140,9 @@ static void check_room(struct history *h, int n)
 			assumed |= pod->told_cards | pod->assumed_cards;
 		else
 			held |= pod->told_cards;
+		if (pod->told_terminating &&
+		    topo_set_count(pod->told_cards) == history_asks_of(pod, KUBELET_CARDS))
+			leaving |= pod->told_cards;
 	}
 	room = cluster_room(h->cluster, handle);
 	if (!node->published)
@@ -148,6 +151,8 @@ static void check_room(struct history *h, int n)
 		history_fail_at(h, "other cards are seen to be held", -1, n);
 	if (node->published && room.assumed != (assumed & ~held))
 		history_fail_at(h, "other cards are assumed", -1, n);
+	if (node->published && room.leaving != (leaving & ~held))
+		history_fail_at(h, "other cards are about to be free", -1, n);
 	check_units(h, n, handle);
 }
 

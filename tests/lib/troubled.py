@@ -40,6 +40,7 @@ prometheus: {{url: "{url}", intervalSeconds: 1, timeoutSeconds: 2}}
 """
 TTFT = "vllm:time_to_first_token_seconds"
 QUERY = " / ".join(f'sum by (namespace, pod) (rate({TTFT}_{part}{{{{namespace="{{0}}"}}}}[5s]))' for part in ("sum", "count"))
+MOMENT = ("waits a moment longer", "may be old, since their watch is not back yet")
 MACHINES, OTHERS = 6, 20  # nodes of eight cards whose devices kubelet's managers give out, and such that have none
 LONG = {"dev.gpuqos.io/run-for": "100h", "dev.gpuqos.io/terminate-for": "200ms"}
 # ReplicaSets, since a Job waits longer and longer before it replaces a pod:
@@ -438,7 +439,9 @@ class World:
         return until(full, f"all {TRAINING} training pods run", 120)
 
     def unprotected(self, name):
-        return condition(self.tenants[name].object(), "Unprotected")["status"] == "True"
+        """It is told why nobody goes, and that is not what is known in a moment."""
+        told = condition(self.tenants[name].object(), "Unprotected")
+        return told["status"] == "True" and not any(words in told["message"] for words in MOMENT)
 
     def wait_calm(self):
         """No receipt is open, and every pod that asked has its place, or a plan for one, or is told why not."""

@@ -415,6 +415,36 @@ static void check_certain(const struct topo_request *request)
 	}
 }
 
+static size_t n_leaving; /* certain, with some that leave */
+
+/* It is certain exactly where it is whichever of those that leave are gone. */
+static void check_leaving(const struct topo_request *request)
+{
+	for (unsigned int scope = 0; scope < TOPO_SCOPES; scope++) {
+		enum topo_verdict verdict =
+			topo_certain(world.topo, (enum layout_scope)scope, request);
+		enum topo_answer admits = topo_kubelet_admits(world.topo, request);
+		uint64_t there = request->leaving;
+		bool certain = true, admitted = true;
+
+		for (;;) {
+			struct topo_request now = *request;
+
+			now.free &= ~there;
+			now.leaving = 0;
+			certain &= topo_is_certain(
+				topo_certain(world.topo, (enum layout_scope)scope, &now));
+			admitted &= topo_kubelet_admits(world.topo, &now) == TOPO_YES;
+			if (there == 0)
+				break;
+			there = (there - 1) & request->leaving;
+		}
+		if (topo_is_certain(verdict) != certain || (admits == TOPO_YES) != admitted)
+			fail_world("those that leave", request->free, request->count, scope);
+		n_leaving += certain && request->leaving != 0;
+	}
+}
+
 static void check_requests(struct random *random)
 {
 	uint64_t all = topo_set_below(world.topo->n_cards);
@@ -440,6 +470,8 @@ static void check_requests(struct random *random)
 			request.count = request.most = topo_set_count(request.named);
 		}
 		check_certain(&request);
+		request.leaving = request.free & random_u64(random) & random_u64(random);
+		check_leaving(&request);
 	}
 }
 
@@ -465,6 +497,7 @@ static void what_is_certain_holds_for_every_choice_of_kubelet(void **state)
 		if (seen[verdict] == 0)
 			fail_msg("%s was never met",
 				 topo_verdict_reason((enum topo_verdict)verdict));
+	assert_true(n_leaving > 0);
 }
 
 int main(void)

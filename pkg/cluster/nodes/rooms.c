@@ -77,6 +77,23 @@ static void pin(const struct cluster *cluster, struct node_record *node,
 		node->pinned_somewhere += pod->alignment.cpus;
 }
 
+/* Whole cards that device plugins give a pod there. */
+static int64_t whole_units(const struct cluster *cluster, uint32_t node,
+			   const struct pod_record *pod)
+{
+	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
+	int64_t sum = 0;
+
+	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next) {
+		struct units units = units_on(cluster, node, pod->product,
+					      vectors_cell(&cluster->vectors, cell));
+
+		if (units.offer != TABLE_NONE && units.kind->sharing == DEVICE_WHOLE)
+			sum = saturating_add(sum, units.count);
+	}
+	return sum;
+}
+
 void room_hold_cards(const struct cluster *cluster, struct node_record *node,
 		     const struct pod_record *pod)
 {
@@ -96,6 +113,22 @@ void room_hold_cards(const struct cluster *cluster, struct node_record *node,
 		node->assumed_cards |= seen | pod->cards;
 	else
 		node->seen_cards |= seen;
+	if (pod->terminating && others == 0 &&
+	    topo_set_count(seen) == whole_units(cluster, pod->node, pod))
+		node->leaving_cards |= seen;
+}
+
+void room_clear_cards(struct node_record *node)
+{
+	node->seen_cards = node->assumed_cards = node->leaving_cards = 0;
+	memset(node->pinned, 0, sizeof(node->pinned));
+	node->pinned_somewhere = 0;
+}
+
+void room_settle_cards(struct node_record *node)
+{
+	node->assumed_cards &= ~node->seen_cards;
+	node->leaving_cards &= ~node->seen_cards;
 }
 
 static void hold(struct cluster *cluster, uint32_t node, const struct pod_record *pod)
@@ -124,7 +157,7 @@ void room_add(struct cluster *cluster, uint32_t pod)
 		return;
 	node = node_at(cluster, record->node);
 	hold(cluster, record->node, record);
-	node->assumed_cards &= ~node->seen_cards;
+	room_settle_cards(node);
 	if (links_concern(node, record))
 		links_refresh(cluster, record->node);
 	room_changed(cluster, record->node);
@@ -138,9 +171,7 @@ void room_refresh(struct cluster *cluster, uint32_t node)
 	if (!table_has(&cluster->nodes, node))
 		return;
 	record = node_at(cluster, node);
-	record->seen_cards = record->assumed_cards = 0;
-	memset(record->pinned, 0, sizeof(record->pinned));
-	record->pinned_somewhere = 0;
+	room_clear_cards(record);
 	seen_pin(cluster, record);
 	for (uint32_t offer = record->first_offer; offer != TABLE_NONE;
 	     offer = offer_at(cluster, offer)->next)
@@ -149,7 +180,7 @@ void room_refresh(struct cluster *cluster, uint32_t node)
 	     pod = pod_at(cluster, pod)->node_next)
 		if (!pod_finished(pod_at(cluster, pod)))
 			hold(cluster, node, pod_at(cluster, pod));
-	record->assumed_cards &= ~record->seen_cards;
+	room_settle_cards(record);
 	links_refresh(cluster, node);
 	room_changed(cluster, node);
 	mark_node(cluster, node);
@@ -209,6 +240,7 @@ static struct cluster_room room_of(const struct cluster *cluster, const struct n
 		.state = (enum layout_state)record->state,
 		.seen = record->seen_cards,
 		.assumed = record->assumed_cards,
+		.leaving = record->leaving_cards,
 	};
 
 	memcpy(room.pinned, record->pinned, sizeof(room.pinned));

@@ -67,6 +67,9 @@ struct cluster_room {
 	 * and those that kubelet keeps, wherever that is. Pods without GPUs are not known. */
 	uint32_t pinned[LIMIT_POLICY_NUMAS], pinned_somewhere, reserved_cpus;
 	uint64_t assumed; /* that others of them are assumed to get, as placement chose */
+	/* Of assumed those that pods on their way out were seen to have, all that these have: each
+	 * pod has them still, or none of them any more. */
+	uint64_t leaving;
 	/* Of each card a byte: tenths that pods leave of its PCIe link, and of the one that its
 	 * topmost bridge hangs on, or CLUSTER_LINK_UNKNOWN. Borrowed; empty: unknown of all. */
 	struct str links;

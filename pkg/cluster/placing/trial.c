@@ -28,9 +28,7 @@ void trial_room(const struct cluster *cluster, const struct cluster_ask *ask, ui
 		struct node_record *ret_record)
 {
 	*ret_record = *node_at(cluster, node);
-	ret_record->seen_cards = ret_record->assumed_cards = 0;
-	memset(ret_record->pinned, 0, sizeof(ret_record->pinned));
-	ret_record->pinned_somewhere = 0;
+	room_clear_cards(ret_record);
 	seen_pin(cluster, ret_record);
 	for (uint32_t pod = ret_record->first_pod; pod != TABLE_NONE;
 	     pod = pod_at(cluster, pod)->node_next) {
@@ -41,7 +39,7 @@ void trial_room(const struct cluster *cluster, const struct cluster_ask *ask, ui
 		else
 			room_hold_cards(cluster, ret_record, pod_at(cluster, pod));
 	}
-	ret_record->assumed_cards &= ~ret_record->seen_cards;
+	room_settle_cards(ret_record);
 }
 
 /* The pod of the ask does not count where it is: its own are added already. */

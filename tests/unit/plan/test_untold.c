@@ -209,19 +209,50 @@ static void what_it_does_not_tell_at_all_is_not_known(void **state)
 	assert_true(plan_untold(s->plan));
 }
 
+/* Of one that nothing is told of. */
 static void one_that_is_about_to_be_gone_is_waited_for(void **state)
 {
 	struct scene *s = *state;
 
-	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, 7, NOW + 20 * USEC_PER_SEC});
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, -1, NOW + 20 * USEC_PER_SEC});
 	assert_waits_for(s, "pod train/7 is gone");
-	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, 7, AGO(14)});
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, -1, AGO(14)});
 	assert_waits_for(s, "pod train/7 is gone");
 	/* Not one that takes its time, or takes more of it than it has. */
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, -1, NOW + 86400 * USEC_PER_SEC});
+	assert_takes(s, 3);
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, -1, AGO(16)});
+	assert_takes(s, 3);
+}
+
+/* It has its own, or nothing any more: two of the other NUMA node are enough, however long that
+ * takes. */
+static void what_one_on_its_way_out_has_is_known(void **state)
+{
+	struct scene *s = *state;
+
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, 7, NOW + 20 * USEC_PER_SEC});
+	assert_takes(s, 2);
 	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, 7, NOW + 86400 * USEC_PER_SEC});
-	assert_takes(s, 3);
-	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, 7, AGO(16)});
-	assert_takes(s, 3);
+	assert_takes(s, 2);
+}
+
+/* "6" costs less than any other, and leaves two of its NUMA node only once "7" is gone. */
+static void nor_is_it_free_before_it_is_gone(void **state)
+{
+	struct scene *s = *state;
+	uint32_t of_other[3] = {pod_of(s, "train", "1"), pod_of(s, "train", "2"),
+				pod_of(s, "train", "3")};
+
+	cluster_delete(s->cluster, CLUSTER_PODS, STR("train"), STR("0"));
+	train(s, 6, 100);
+	tell_pod(s, (struct pod){"train", "7", 1, false, 1000, 7, NOW + 86400 * USEC_PER_SEC});
+	assert_takes(s, 1);
+	assert_true(s->found.victims[0] == of_other[0] || s->found.victims[0] == of_other[1] ||
+		    s->found.victims[0] == of_other[2]);
+	cluster_delete(s->cluster, CLUSTER_PODS, STR("train"), STR("7"));
+	assert_takes(s, 1);
+	assert_int_equal(s->found.victims[0], pod_of(s, "train", "6"));
 }
 
 static void hold(struct scene *s, bool objective)
@@ -303,6 +334,8 @@ int main(void)
 		TEST(what_kubelet_has_not_told_yet_is_waited_for),
 		TEST(what_it_does_not_tell_at_all_is_not_known),
 		TEST(one_that_is_about_to_be_gone_is_waited_for),
+		TEST(what_one_on_its_way_out_has_is_known),
+		TEST(nor_is_it_free_before_it_is_gone),
 		TEST(one_that_room_is_held_for_is_waited_for),
 		TEST(room_that_comes_by_itself_is_waited_for),
 		TEST(nobody_waits_for_the_end_of_an_observation),
