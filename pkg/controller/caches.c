@@ -187,6 +187,17 @@ static void on_abort(void *context)
 	touched(cache->caches);
 }
 
+/* Each watch has a back-off of its own: the last would be back long after the first, and for so
+ * long what is known is of two times. */
+static void on_opened(void *context)
+{
+	struct cache *cache = context;
+
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
+		if (&cache->caches->cache[i] != cache)
+			reflector_hurry(cache->caches->cache[i].reflector);
+}
+
 static void on_synced(void *context)
 {
 	struct cache *cache = context;
@@ -273,6 +284,7 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 						 .apply = on_apply,
 						 .outline = on_outline,
 						 .remove = on_remove,
+						 .opened = on_opened,
 						 .synced = on_synced,
 						 .context = cache},
 					.seed = options->seed + i,

@@ -28,6 +28,8 @@
 
 /* Streams that end before they were asked to do so at the same moment in all clients. */
 #define SPREAD_US USEC_PER_SEC
+/* Likewise, of those that one server lets in again. */
+#define HURRY_US (USEC_PER_SEC / 2)
 /* A bound on what a confused server or proxy can make us wait. */
 #define RETRY_AFTER_MAX_US (5 * USEC_PER_MIN)
 #define RETRY_AFTER_JITTER 0.5
@@ -53,7 +55,9 @@ struct watch {
 	bool synced;
 	bool refuses_streams;
 	bool optional, absent; /* absent: the last full state was that there is no such type */
+	bool faulted;          /* what is waited for is the end of a back-off */
 	unsigned int stream_breaks, silent_timeouts, absences;
+	int64_t wished_us; /* not before this, said the server then */
 	int64_t wait_until_us, opened_us, timeout_us, last_heard_us;
 	struct buf version, token; /* both travel in a URL, which bounds them */
 	uint64_t begun, full_states;
@@ -129,6 +133,7 @@ static void open_next(struct watch *watch, int64_t now_us, struct watch_step *st
 	if (watch->phase != PAGING || watch->token.len == 0)
 		watch->begun++;
 	watch->open = true;
+	watch->faulted = false;
 	watch->heard = false;
 	watch->opened_us = now_us;
 	watch->timeout_us = random_jitter(&watch->random, TIMEOUT_MIN_US, 1.0);
@@ -150,6 +155,8 @@ static void fail(struct watch *watch, const struct error *err, int64_t now_us,
 
 	if (wish_us > 0)
 		wish_us = random_jitter(&watch->random, wish_us, RETRY_AFTER_JITTER);
+	watch->faulted = true;
+	watch->wished_us = saturating_add(now_us, wish_us);
 	wait(watch, MAX(delay_us, wish_us), now_us, step);
 }
 
@@ -437,6 +444,18 @@ bool watch_read_anew(struct watch *watch, int64_t now_us, struct watch_step *ret
 	if (aborts)
 		ret_step->effect = WATCH_EFFECT_ABORT_REPLACE;
 	return open || aborts;
+}
+
+bool watch_hurry(struct watch *watch, int64_t now_us, struct watch_step *ret_step)
+{
+	int64_t until_us = now_us + (int64_t)random_below(&watch->random, HURRY_US);
+
+	until_us = MAX(until_us, watch->wished_us);
+	if (watch->open || !watch->faulted || until_us >= watch->wait_until_us)
+		return false;
+	watch->wait_until_us = until_us;
+	stay(watch, ret_step);
+	return true;
 }
 
 /* --- looking */

@@ -103,6 +103,12 @@ bool watch_relist(struct watch *watch, int64_t now_us, struct watch_step *ret_st
 /* As that, and a full state that is under way is given up for one that begins from now on: what it
  * shows may be from before. */
 bool watch_read_anew(struct watch *watch, int64_t now_us, struct watch_step *ret_step);
+/*
+ * The server has just taken another watch: one that waits after a fault is to come back soon, and
+ * not at the end of its own back-off, but not before the server wished. True: the wait is shorter
+ * now.
+ */
+bool watch_hurry(struct watch *watch, int64_t now_us, struct watch_step *ret_step);
 
 bool watch_synced(const struct watch *watch);           /* a full state was once complete */
 bool watch_absent(const struct watch *watch);           /* optional, and not installed */

@@ -287,7 +287,11 @@ static void on_failed(struct reflector *reflector, const struct error *err,
 
 static void on_open(void *context)
 {
-	set_open(context, true);
+	struct reflector *reflector = context;
+
+	set_open(reflector, true);
+	if (reflector->options.sink.opened)
+		reflector->options.sink.opened(reflector->options.sink.context);
 }
 
 static void on_done(void *context, const struct kube_answer *answer, const struct error *err)
@@ -425,6 +429,14 @@ void reflector_read_anew(struct reflector *reflector)
 
 	if (watch_read_anew(reflector->watch, now_us(reflector), &step))
 		turn_to(reflector, &step);
+}
+
+void reflector_hurry(struct reflector *reflector)
+{
+	struct watch_step step;
+
+	if (watch_hurry(reflector->watch, now_us(reflector), &step))
+		take_step(reflector, &step);
 }
 
 void reflector_stats(const struct reflector *reflector, struct reflector_stats *ret_stats)

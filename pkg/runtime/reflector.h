@@ -24,6 +24,8 @@ struct reflector_sink {
 		       struct error *err);
 	/* Of @object the plain metadata alone: no object is too large to go. */
 	int (*remove)(void *context, const void *object, struct arena *arena, struct error *err);
+	/* The server has taken a watch. May be NULL. */
+	void (*opened)(void *context);
 	/* A full state is complete for the first time. May be NULL. */
 	void (*synced)(void *context);
 	void *context;
@@ -55,6 +57,9 @@ void reflector_start(struct reflector *reflector);
 void reflector_relist(struct reflector *reflector);
 /* As that, and one that is under way begins anew: what it shows may be from before now. */
 void reflector_read_anew(struct reflector *reflector);
+
+/* Another watch was taken: one that waits after a fault comes back soon. */
+void reflector_hurry(struct reflector *reflector);
 
 struct reflector_stats {
 	bool synced, absent;   /* absent: synced as empty, since the type is not installed */

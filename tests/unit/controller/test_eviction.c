@@ -259,6 +259,24 @@ static void nobody_goes_before_every_watch_is_back(void **state)
 	work_set_clear(&set);
 }
 
+static void one_watch_that_is_back_brings_the_others_back(void **state)
+{
+	struct world *w = *state;
+
+	caches_start(w->caches);
+	fake_kube_settle(w->kube.client);
+	for (int i = 0; i < 6; i++) {
+		fake_kube_refuse(&w->kube, "WATCH jobs", ERROR_UNAVAILABLE, 0);
+		if (i < 5)
+			fake_kube_pass(&w->kube, USEC_PER_MIN);
+	}
+	fake_kube_pass(&w->kube, 2 * USEC_PER_SEC);
+	assert_null(fake_kube_find(&w->kube, "WATCH jobs")); /* it waits */
+	fake_kube_begin(fake_kube_expect(&w->kube, "WATCH nodes"));
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	assert_non_null(fake_kube_find(&w->kube, "WATCH jobs"));
+}
+
 /* Another tenant, of no namespace. */
 static uint32_t add_other(struct world *w)
 {
@@ -542,6 +560,7 @@ int main(void)
 		TEST(a_pod_that_is_about_to_leave_room_is_waited_for),
 		TEST(once_it_has_left_it_nobody_goes),
 		TEST(nobody_goes_before_every_watch_is_back),
+		TEST(one_watch_that_is_back_brings_the_others_back),
 		TEST(room_of_a_receipt_whose_write_was_lost_is_let_go),
 		TEST(others_wait_for_a_receipt_while_its_write_is_under_way),
 		TEST(a_receipt_that_was_not_even_sent_is_given_up),

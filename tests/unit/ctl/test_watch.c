@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The watch, as scripts: each line is what happened, and the step that must come out of it. */
+/*
+ * The watch, as scripts: each line is what happened, and the step that must come out of it.
+ *
+ * size: one table of scripts, and beside it what no script can say
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -498,6 +502,38 @@ static void test_a_watch_that_waits_comes_back_with_a_full_state(void **state)
 }
 
 /* What it shows is of a moment before the wish. */
+static void test_a_wait_after_a_fault_ends_soon_when_another_watch_is_taken(void **state)
+{
+	const struct error gone = {.kind = ERROR_UNAVAILABLE};
+	const struct error busy = {.kind = ERROR_THROTTLED, .retry_after_us = 9 * USEC_PER_SEC};
+	struct watch *watch CLEANUP(watch_free) = watch_new(1);
+	int64_t now_us = USEC_PER_SEC;
+	struct watch_step step;
+
+	(void)state;
+	assert_false(watch_hurry(watch, now_us, &step)); /* it has not begun */
+	watch_next(watch, now_us, &step);
+	assert_false(watch_hurry(watch, now_us, &step)); /* it is open */
+	for (int i = 0; i < 6; i++) {
+		watch_on_failed(watch, &gone, now_us, &step);
+		now_us = step.wait_until_us;
+		watch_next(watch, now_us, &step);
+		assert_int_equal(step.action, WATCH_STREAM_LIST);
+	}
+	watch_on_failed(watch, &gone, now_us, &step);
+	assert_true(step.wait_until_us >= now_us + 20 * USEC_PER_SEC);
+	assert_true(watch_hurry(watch, now_us, &step));
+	assert_int_equal(step.action, WATCH_WAIT);
+	assert_true(step.wait_until_us <= now_us + USEC_PER_SEC);
+	now_us = step.wait_until_us;
+	watch_next(watch, now_us, &step);
+	assert_int_equal(step.action, WATCH_STREAM_LIST);
+	/* The server's own wish holds. */
+	watch_on_failed(watch, &busy, now_us, &step);
+	watch_hurry(watch, now_us, &step);
+	assert_true(step.wait_until_us >= now_us + 9 * USEC_PER_SEC);
+}
+
 static void test_a_full_state_under_way_is_given_up_for_one_from_now_on(void **state)
 {
 	CLEANUP(watch_free) struct watch *watch = watch_new(1);
@@ -561,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_seeds_spread_reconnects),
 		cmocka_unit_test(test_a_store_may_want_a_new_full_state),
 		cmocka_unit_test(test_a_watch_that_waits_comes_back_with_a_full_state),
+		cmocka_unit_test(test_a_wait_after_a_fault_ends_soon_when_another_watch_is_taken),
 		cmocka_unit_test(test_a_full_state_under_way_is_given_up_for_one_from_now_on),
 		cmocka_unit_test(test_a_list_between_two_pages_is_given_up_at_once),
 		cmocka_unit_test(test_free_accepts_null),
