@@ -34,7 +34,7 @@ struct binding {
 	bool again; /* an earlier one to the same node may have come true */
 };
 
-static void on_impatience(void *context);
+static void on_time(void *context);
 
 static char *copy(struct str text)
 {
@@ -53,7 +53,7 @@ static struct binding *binding_new(struct extender *extender, const struct exten
 		.uid = copy(args->pod_uid),
 		.node = copy(args->node),
 	};
-	loop_timer_init(&binding->patience, extender->loop, "bindings", on_impatience, binding);
+	loop_timer_init(&binding->patience, extender->loop, "bindings", on_time, binding);
 	return binding;
 }
 
@@ -76,6 +76,7 @@ static void binding_free(struct binding *binding)
 {
 	stop_waiting(binding);
 	list_unlink(&binding->link);
+	loop_timer_clear(&binding->patience);
 	kube_abandon(binding->call);
 	http_later_free(binding->later);
 	mem_free(binding->namespace);
@@ -83,6 +84,12 @@ static void binding_free(struct binding *binding)
 	mem_free(binding->uid);
 	mem_free(binding->node);
 	mem_free(binding);
+}
+
+static void connection_given_back(struct bindings *bindings)
+{
+	if (bindings->idle < BIND_IDLE_MOST)
+		bindings->idle++;
 }
 
 static void count(const struct binding *binding, const char *result)
@@ -93,8 +100,33 @@ static void count(const struct binding *binding, const char *result)
 /* Ends it with what its reply says. */
 static void binding_answer(struct binding *binding)
 {
+	connection_given_back(&binding->extender->bindings);
 	http_later_send(TAKE(binding->later));
 	binding_free(binding);
+}
+
+/* --- connections of kube-scheduler */
+
+/* A binding has come by one, which makes room for another that becomes idle. */
+static void connection_taken(struct bindings *bindings)
+{
+	if (bindings->idle > 0)
+		bindings->idle--;
+	if (!list_empty(&bindings->kept))
+		binding_answer(container_of(list_first(&bindings->kept), struct binding, link));
+}
+
+static void answer_or_keep(struct binding *binding)
+{
+	struct bindings *bindings = &binding->extender->bindings;
+
+	if (bindings->idle < BIND_IDLE_MOST) {
+		binding_answer(binding);
+		return;
+	}
+	list_unlink(&binding->link);
+	list_append(&bindings->kept, &binding->link);
+	loop_timer_set(&binding->patience, loop_now(binding->extender->loop) + BIND_KEEP_US);
 }
 
 /* --- the Binding */
@@ -134,7 +166,7 @@ static void on_bound(void *context, const struct kube_answer *answer UNUSED,
 		unassume(binding);
 	count(binding, !err ? "bound" : is_refused(err) ? "refused" : "unknown");
 	extender_write_bind(&reply->body, err ? str_from(err->message) : STR_NONE);
-	binding_answer(binding);
+	answer_or_keep(binding);
 }
 
 static void post(struct binding *binding)
@@ -298,9 +330,14 @@ static void judge_again(struct binding *binding, bool may_wait)
 	}
 }
 
-static void on_impatience(void *context)
+static void on_time(void *context)
 {
-	judge_again(context, false);
+	struct binding *binding = context;
+
+	if (binding->waits)
+		judge_again(binding, false);
+	else
+		binding_answer(binding);
 }
 
 static void look(void *context)
@@ -321,6 +358,7 @@ void bindings_init(struct bindings *bindings, struct extender *extender, struct 
 {
 	list_init(&bindings->waiting);
 	list_init(&bindings->posted);
+	list_init(&bindings->kept);
 	loop_timer_init(&bindings->look, extender->loop, "bindings", look, bindings);
 	if (!metrics)
 		return;
@@ -346,6 +384,7 @@ void bindings_clear(struct bindings *bindings)
 {
 	free_all(&bindings->waiting);
 	free_all(&bindings->posted);
+	free_all(&bindings->kept);
 	loop_timer_clear(&bindings->look);
 }
 
@@ -359,6 +398,7 @@ void verb_bind(struct extender *extender, const struct http_server_request *requ
 	enum outcome outcome;
 
 	buf_init(&why, 2 * LIMIT_EVENT_NOTE);
+	connection_taken(&extender->bindings);
 	arena_reset(&extender->arena);
 	if (extender_read_bind(request->body, &extender->arena, &args, &err) < 0) {
 		extender_write_bind(&reply->body, str_from(err.message));
@@ -373,5 +413,6 @@ void verb_bind(struct extender *extender, const struct http_server_request *requ
 		return;
 	}
 	refuse(binding, outcome, &why, reply);
+	connection_given_back(&extender->bindings);
 	binding_free(binding);
 }
