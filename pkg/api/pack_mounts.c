@@ -115,10 +115,10 @@ static bool ephemeral_claim(struct str pod, struct str volume, struct arena *are
 	return true;
 }
 
-/* A longer name is no claim's: cut, it is looked up in vain. */
+/* A longer name is no claim's: cut to what is still longer, it is looked up in vain. */
 static struct str bounded(struct str claim)
 {
-	return claim.len > LIMIT_NAME ? (struct str){claim.data, LIMIT_NAME} : claim;
+	return (struct str){claim.data, MIN(claim.len, (size_t)LIMIT_NAME + 1)};
 }
 
 /* False where the arena is full. */

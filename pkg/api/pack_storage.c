@@ -47,7 +47,8 @@ int api_pack_volume_claim(const struct wire_persistent_volume_claim *wire,
 	if (pack_check_meta(meta, err) < 0)
 		return pack_locate(err, "PersistentVolumeClaim", meta);
 	facts.bound = wire_map_get(&meta->annotations, STR(KEY_BIND_COMPLETED), &completed);
-	wire_map_get(&meta->annotations, STR(KEY_SELECTED_NODE), &facts.node);
+	/* kube-scheduler compares what is there, and an empty name is no node's. */
+	facts.chosen = wire_map_get(&meta->annotations, STR(KEY_SELECTED_NODE), &facts.node);
 	*ret_facts = facts;
 	return 0;
 }

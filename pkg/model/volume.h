@@ -25,8 +25,9 @@ struct volume_claim_facts {
 	struct str namespace, name;
 	struct str volume; /* the PersistentVolume; empty: none */
 	struct str class;  /* StorageClass; empty: none */
-	struct str node;   /* that kube-scheduler chose, for which it is to be made; empty: none */
+	struct str node; /* that was chosen, for which it is to be made; there may be none of it */
 	struct str owner_uid; /* of the controlling owner; empty: none */
+	bool chosen;          /* a node was, also where its name is empty */
 	bool bound;           /* for good */
 	bool lost;            /* its volume is gone */
 	bool terminating;

@@ -177,7 +177,7 @@ static enum volume_doubt judge_unbound(struct judge *judge, const struct volume_
 	if (class->unread)
 		return VOLUME_DOUBT_SIZE;
 	volume = learn_terms(judge, class->terms, false);
-	volume->one = claim->node != INTERN_EMPTY;
+	volume->one = claim->chosen;
 	volume->node = claim->node;
 	return VOLUME_DOUBT_NONE;
 }

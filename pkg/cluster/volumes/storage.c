@@ -75,12 +75,16 @@ void storage_stats(const struct cluster *cluster, struct cluster_stats *stats)
 	stats->bytes[CLUSTER_CSI_NODES] += limits_bytes(cluster);
 }
 
-/* Takes a reference to @text and gives back the one before; too long: none. */
+_Static_assert(LIMIT_INTERNED_STRING > LIMIT_NAME, "what is cut is no object's name");
+
+/* Takes a reference to @text and gives back the one before. Whoever names what is too long for a
+ * name does name something, which is not there: it is cut. */
 static void set_name(struct cluster *cluster, uint32_t *name, struct str text)
 {
 	uint32_t before = *name;
 
-	*name = text.len > LIMIT_INTERNED_STRING ? INTERN_EMPTY : intern_ref(cluster->intern, text);
+	text.len = MIN(text.len, (size_t)LIMIT_INTERNED_STRING);
+	*name = intern_ref(cluster->intern, text);
 	intern_unref(cluster->intern, before);
 }
 
@@ -144,6 +148,7 @@ int cluster_apply_volume_claim(struct cluster *cluster, const struct volume_clai
 	set_name(cluster, &record->node, facts->node);
 	record->owner =
 		str_empty(facts->owner_uid) ? nobody : uid_from(&cluster->key, facts->owner_uid);
+	record->chosen = facts->chosen;
 	record->bound = facts->bound;
 	record->lost = facts->lost;
 	record->terminating = facts->terminating;

@@ -17,6 +17,7 @@ struct volume_claim_record {
 	struct uid owner;                              /* its controlling owner; zero: none */
 	uint32_t namespace, name, volume, class, node; /* INTERN_EMPTY: none */
 	uint32_t epoch;
+	bool chosen; /* node is the one that it is made for; INTERN_EMPTY is no node's name */
 	bool bound, lost, terminating, once;
 };
 

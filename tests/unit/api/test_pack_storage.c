@@ -40,7 +40,10 @@ static void claims_are_read(void **state)
 		 {.bound = false}},
 		{"a node was chosen",
 		 META(",'annotations':{'volume.kubernetes.io/selected-node':'a','other':'b'}"),
-		 {.node = {"a", 1}}},
+		 {.chosen = true, .node = {"a", 1}}},
+		{"a node was chosen that has no name",
+		 META(",'annotations':{'volume.kubernetes.io/selected-node':''}"),
+		 {.chosen = true}},
 		{"of a pod",
 		 META(",'ownerReferences':[{'kind':'X','uid':'1'},"
 		      "{'kind':'Pod','uid':'2','controller':true}]"),
@@ -63,7 +66,7 @@ static void claims_are_read(void **state)
 		    !str_equal(facts.class, want->class) || !str_equal(facts.node, want->node) ||
 		    !str_equal(facts.owner_uid, want->owner_uid) || facts.bound != want->bound ||
 		    facts.lost != want->lost || facts.terminating != want->terminating ||
-		    facts.once != want->once)
+		    facts.once != want->once || facts.chosen != want->chosen)
 			fail_msg("%s", cases[i].what);
 		assert_true(str_equal(facts.name, STR("x")));
 		assert_true(str_equal(facts.namespace, STR("n")));

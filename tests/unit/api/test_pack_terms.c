@@ -264,6 +264,25 @@ static void of_too_many_it_is_known_that_they_are(void **state)
 	assert_int_equal(facts.volumes[0].sort, VOLUME_CLAIM);
 }
 
+/* What is cut must not become the name of another one. */
+static void a_claim_of_too_long_a_name_is_no_other(void **state)
+{
+	char name[2 * LIMIT_NAME + 1], spec[1024];
+	struct scene *s = *state;
+	struct pod_facts facts;
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	snprintf(spec, sizeof(spec),
+		 "\"volumes\":[{\"persistentVolumeClaim\":{\"claimName\":\"%s\"}},"
+		 "{\"name\":\"%.*s\",\"ephemeral\":{}}]",
+		 name, LIMIT_NAME, name);
+	facts = pod_of(s, spec);
+	assert_int_equal(facts.n_volumes, 2);
+	for (size_t i = 0; i < facts.n_volumes; i++)
+		assert_in_range(facts.volumes[i].claim.len, LIMIT_NAME + 1, sizeof(name));
+}
+
 #define NODE_TERMS(terms)                                                                      \
 	",\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":" \
 	"{\"nodeSelectorTerms\":[" terms "]}}}"
@@ -319,6 +338,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ports_are_those_of_containers_that_stay, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(of_too_many_it_is_known_that_they_are, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_claim_of_too_long_a_name_is_no_other, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(odd_terms_match_nothing, setup, teardown),
 	};

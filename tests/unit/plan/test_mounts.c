@@ -450,10 +450,51 @@ static void a_claim_that_waits_is_made_where_its_class_allows(void **state)
 	assert_verdicts(s, HOST_VOLUMES_ELSEWHERE, HOST_FITS, HOST_VOLUMES_ELSEWHERE);
 	/* kube-scheduler chose a node, where it is being made. */
 	class.chooses = false;
+	claim.chosen = true;
 	claim.node = STR("a");
 	cluster_apply_storage_class(s->cluster, &class, NULL);
 	cluster_apply_volume_claim(s->cluster, &claim, NULL);
 	assert_verdicts(s, HOST_FITS, HOST_VOLUMES_ELSEWHERE, HOST_VOLUMES_ELSEWHERE);
+}
+
+/* Tenants write claims. What they name is compared as it is, also where nothing can have such a
+ * name. */
+static void what_is_no_name_is_named_all_the_same(void **state)
+{
+	static char text[2 * LIMIT_INTERNED_STRING];
+	const struct str far = {text, sizeof(text)};
+	const struct storage_class_facts class = {
+		.name = STR("waits"), .provisioner = STR("d"), .waits = true};
+	const struct {
+		const char *what;
+		struct volume_claim_facts claim;
+		enum volume_doubt doubt;
+		enum host_verdict verdict;
+	} cases[] = {
+		{"a volume", {.volume = far, .bound = true}, VOLUME_DOUBT_VOLUMELESS, HOST_FITS},
+		{"a volume that is to be", {.volume = far}, VOLUME_DOUBT_UNBOUND, HOST_FITS},
+		{"a node",
+		 {.chosen = true, .node = far},
+		 VOLUME_DOUBT_NONE,
+		 HOST_VOLUMES_ELSEWHERE},
+		{"no node", {.chosen = true}, VOLUME_DOUBT_NONE, HOST_VOLUMES_ELSEWHERE},
+	};
+	struct scene *s = *state;
+
+	memset(text, 'x', sizeof(text));
+	cluster_apply_storage_class(s->cluster, &class, NULL);
+	waits(s, CLAIM("weights"));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct volume_claim_facts claim = cases[i].claim;
+
+		claim.namespace = STR("team");
+		claim.name = STR("weights");
+		claim.class = STR("waits");
+		cluster_apply_volume_claim(s->cluster, &claim, NULL);
+		if (doubt_of(s) != cases[i].doubt ||
+		    (cases[i].doubt == VOLUME_DOUBT_NONE && verdict_of(s, "a") != cases[i].verdict))
+			fail_msg("%s", cases[i].what);
+	}
 }
 
 /* --- how many a node can attach */
@@ -533,6 +574,7 @@ int main(void)
 		SCENE_TEST(a_claim_for_one_pod_is_not_for_two),
 		SCENE_TEST(an_ephemeral_claim_is_its_pods),
 		SCENE_TEST(a_claim_that_waits_is_made_where_its_class_allows),
+		SCENE_TEST(what_is_no_name_is_named_all_the_same),
 		SCENE_TEST(a_node_attaches_so_many_volumes),
 		SCENE_TEST(a_driver_may_have_to_be_there),
 	};
