@@ -288,14 +288,14 @@ static void follow_receipt(struct cluster *cluster, const struct tenant_facts *f
 	hold_at(cluster, hold)->tier = (uint8_t)facts->spec.tier;
 }
 
-/* One that no TenantQoS has shown yet was reserved just now. */
-static void forget_others(struct cluster *cluster, uint32_t tenant)
+/* One that no TenantQoS has shown yet was reserved just now; of a tenant that is gone none will. */
+static void forget_others(struct cluster *cluster, uint32_t tenant, bool gone)
 {
 	for (uint32_t hold = table_next(&cluster->holds, 0); hold != TABLE_NONE;
 	     hold = table_next(&cluster->holds, hold + 1)) {
 		struct hold_record *record = hold_at(cluster, hold);
 
-		if (record->tenant == tenant && record->seen && !record->shown)
+		if (record->tenant == tenant && (record->seen || gone) && !record->shown)
 			forget(cluster, hold);
 		else
 			record->shown = false;
@@ -309,7 +309,7 @@ void holds_follow_tenant(struct cluster *cluster, uint32_t tenant, const struct 
 	for (size_t i = 0; facts && i < facts->status.n_receipts; i++)
 		follow_receipt(cluster, facts, name, &facts->status.receipts[i]);
 	if (cluster->holds.count > 0)
-		forget_others(cluster, name);
+		forget_others(cluster, name, !facts);
 }
 
 /* --- reading */

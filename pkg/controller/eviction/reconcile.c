@@ -258,21 +258,34 @@ static bool is_shown(const struct eviction_turn *turn, struct str id)
 	       has_receipt(turn->limits.others, turn->limits.n_others, id);
 }
 
+/* What is left of one that was deleted stays known by the objects that were written for it. */
+static bool is_there(const struct cluster *cluster, uint32_t tenant)
+{
+	struct tenant_summary summary;
+
+	if (!cluster_tenant_has(cluster, tenant))
+		return false;
+	cluster_tenant_summary(cluster, tenant, &summary);
+	return summary.exists;
+}
+
 /* True while the receipt that was decided last is in no status that is seen; one that does not come
- * at all is given up, with its room. */
+ * at all is given up, with its room, and so is one whose tenant is gone. */
 static bool wait_for_receipt(struct eviction_turn *turn)
 {
 	struct eviction_unseen *unseen = &turn->reconciler->unseen;
 	struct cluster *cluster = turn->reconciler->cluster;
+	bool there = is_there(cluster, unseen->tenant);
 	struct str id = str_from(unseen->id);
 
 	if (str_empty(id))
 		return false;
-	if (!is_shown(turn, id) && (unseen->under_way || turn->now_us < unseen->until_us)) {
+	if (!is_shown(turn, id) &&
+	    (unseen->under_way || (there && turn->now_us < unseen->until_us))) {
 		eviction_look_again(turn, turn->now_real_us + EVICTION_UNSEEN_US);
 		return true;
 	}
-	if (!is_shown(turn, id) && !unseen->written && cluster_tenant_has(cluster, unseen->tenant))
+	if (!is_shown(turn, id) && !unseen->written && there)
 		cluster_release_hold(cluster, cluster_tenant_name(cluster, unseen->tenant), id);
 	unseen->id[0] = '\0';
 	return false;

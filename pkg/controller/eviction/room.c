@@ -17,6 +17,7 @@
 #define ANOTHER_US        (USEC_PER_SEC / 10)
 #define VAIN_US           (10 * USEC_PER_SEC) /* until it is tried again, twice as long each time */
 #define VAIN_DOUBLINGS    3
+#define VAIN_MOST_US      (VAIN_US << VAIN_DOUBLINGS)
 #define VAIN_FORGOTTEN_US (600 * USEC_PER_SEC) /* then it begins anew, with an Event */
 /* What may be known in a moment is looked at so often, and waited for so long at most; once that is
  * over it is not waited for again for that pod until so much later. */
@@ -140,12 +141,14 @@ void eviction_in_vain(struct eviction_turn *turn, uint32_t pod, const struct rec
 	eviction_look_again(turn, vain->again_us);
 }
 
+/* What is further ahead was said by a clock that has been set back. */
 bool eviction_waits_in_vain(struct eviction_turn *turn, uint32_t pod)
 {
 	const struct eviction_vain *vain = find_vain(
 		&turn->reconciler->search, cluster_pod_uid(turn->reconciler->cluster, pod));
 
-	if (!vain || vain->again_us <= turn->now_real_us)
+	if (!vain || vain->again_us <= turn->now_real_us ||
+	    vain->again_us > saturating_add(turn->now_real_us, VAIN_MOST_US))
 		return false;
 	turn->in_vain = true;
 	eviction_look_again(turn, vain->again_us);

@@ -51,6 +51,18 @@ static struct str see(const struct eviction_turn *turn, const struct receipt *re
 	return node;
 }
 
+/* Whether the pod that it is for is still there, and still one of this tenant's own. */
+static bool still_serves(const struct eviction_turn *turn, const struct receipt *receipt)
+{
+	uint32_t pod = find(turn, &receipt->beneficiary);
+	struct cluster_victim self;
+
+	if (pod == TABLE_NONE)
+		return false;
+	cluster_victim(turn->reconciler->cluster, pod, turn->now_us, turn->now_real_us, &self);
+	return self.tenant == turn->tenant && !self.terminating;
+}
+
 /* A receipt is believed no further than this: who may not go now is not asked, whoever wrote it. */
 static bool may_still_go(struct eviction_turn *turn, const struct receipt *receipt, uint32_t pod,
 			 const struct cluster_victim *victim)
@@ -60,7 +72,7 @@ static bool may_still_go(struct eviction_turn *turn, const struct receipt *recei
 	if (receipt->cause == RECEIPT_OFFENDER || receipt->cause == RECEIPT_IDLE)
 		return eviction_own_may_go(turn, receipt, pod);
 	return turn->facts.spec.protection.mode == PROTECTION_ENFORCE &&
-	       plan_exempt(&ask, pod, victim) == PLAN_NONE;
+	       still_serves(turn, receipt) && plan_exempt(&ask, pod, victim) == PLAN_NONE;
 }
 
 /* The victims that stay are asked, or asked again. */

@@ -10,104 +10,12 @@
 #include <cmocka.h>
 
 #include "api/type.h"
-#include "base/macros.h"
-#include "base/mem.h"
 #include "cluster/ledger/holders.h"
 #include "cluster/looks.h"
 #include "cluster/placing/reserve.h"
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
-#include "controller/eviction/turn.h"
-#include "lib/fake_kube.h"
-#include "lib/full_cluster.h"
-
-#define NODES 500
-#define TURNS 100 /* are more than a plan among these nodes takes */
-
-struct world {
-	struct fake_kube_world kube;
-	struct cluster *cluster;
-	struct controller_config config;
-	struct recorder *recorder;
-	struct caches *caches;
-	struct eviction_reconciler reconciler;
-	struct metrics *metrics;
-	uint32_t pod, tenant;
-};
-
-static void ignore(void *context UNUSED)
-{
-}
-
-static int setup(void **state)
-{
-	static const struct hash_key key = {1, 2};
-	struct world *w = mem_alloc(sizeof(*w));
-
-	fake_kube_world_init(&w->kube);
-	w->kube.clock.real_us = FULL_CLUSTER_NOW_US;
-	w->cluster = cluster_new(&key);
-	controller_config_init(&w->config);
-	w->recorder = recorder_new(w->kube.client, &(struct recorder_options){"test", "test-0", 1});
-	w->caches = caches_new(w->kube.client, &(struct caches_options){.cluster = w->cluster,
-									.touched = ignore,
-									.synced = ignore});
-	w->pod = full_cluster_make(w->cluster, NODES, 1);
-	w->tenant = cluster_tenant_find(w->cluster, STR(FULL_CLUSTER_TENANT));
-	w->reconciler = (struct eviction_reconciler){
-		.cluster = w->cluster,
-		.caches = w->caches,
-		.recorder = w->recorder,
-		.loop = w->kube.loop,
-		.config = &w->config,
-	};
-	w->metrics = metrics_new();
-	eviction_reconciler_init(&w->reconciler, w->metrics);
-	*state = w;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct world *w = *state;
-
-	eviction_reconciler_clear(&w->reconciler);
-	metrics_free(w->metrics);
-	caches_free(w->caches);
-	recorder_free(w->recorder);
-	cluster_free(w->cluster);
-	fake_kube_world_clear(&w->kube);
-	mem_free(w);
-	return 0;
-}
-
-/* Turns until there is a receipt, or TURNS. Returns how many that were. */
-static int decide(struct world *w, struct work_set *ret_set)
-{
-	struct error err = {0};
-	int turns = 0;
-
-	for (; turns < TURNS; turns++) {
-		*ret_set = (struct work_set){.look_again_us = TIME_NEVER};
-		assert_int_equal(eviction_reconcile(&w->reconciler, w->tenant, ret_set, &err), 0);
-		if (ret_set->n_writes > 0)
-			return turns + 1;
-		assert_true(ret_set->look_again_us <= loop_now(w->kube.loop));
-		work_set_clear(ret_set);
-	}
-	return turns;
-}
-
-static void turn(struct world *w, int64_t later_us, struct work_set *ret_set)
-{
-	struct error err = {0};
-
-	w->kube.clock.monotonic_us += later_us;
-	w->kube.clock.real_us += later_us;
-	*ret_set = (struct work_set){.look_again_us = TIME_NEVER};
-	loop_run_once(w->kube.loop, 0);
-	assert_int_equal(eviction_reconcile(&w->reconciler, w->tenant, ret_set, &err), 0);
-}
+#include "eviction_world.h"
 
 /* kube-scheduler's questions come between them, and no time need pass. */
 static void a_search_goes_on_at_once_until_there_is_a_receipt(void **state)
@@ -277,22 +185,6 @@ static void one_watch_that_is_back_brings_the_others_back(void **state)
 	assert_non_null(fake_kube_find(&w->kube, "WATCH jobs"));
 }
 
-/* Another tenant, of no namespace. */
-static uint32_t add_other(struct world *w)
-{
-	struct str name = STR("other");
-	struct label_requirement requirement = {STR("team"), LABEL_IN, &name, 1};
-	struct tenant_facts facts;
-	struct arena arena CLEANUP(arena_clear);
-
-	arena_init(&arena, LIMIT_DECODE_ARENA);
-	assert_true(cluster_tenant_facts(w->cluster, w->tenant, &arena, &facts));
-	facts.name = facts.uid = name;
-	facts.spec.namespaces = (struct label_selector){&requirement, 1};
-	assert_int_equal(cluster_apply_tenant(w->cluster, &facts, NULL), 0);
-	return cluster_tenant_find(w->cluster, name);
-}
-
 /* The API server may take its time, and the evictions follow its answer. */
 static void others_wait_for_a_receipt_while_its_write_is_under_way(void **state)
 {
@@ -353,112 +245,26 @@ static void room_of_a_receipt_that_was_written_is_kept_while_its_watch_is_cut(vo
 	}
 }
 
-/* As the status shows the one receipt that was decided. */
-static void show_receipt(struct world *w, const struct work_write *victim, struct str id)
-{
-	struct receipt_pod gone = {.namespace = str_from(victim->namespace),
-				   .name = str_from(victim->name),
-				   .uid = str_from(victim->uid)};
-	struct cluster_pod_name pod = cluster_pod_name(w->cluster, w->pod);
-	struct receipt receipt = {.id = id,
-				  .cause = RECEIPT_PENDING,
-				  .outcome = RECEIPT_ISSUED,
-				  .at_us = FULL_CLUSTER_NOW_US,
-				  .held_until_us = FULL_CLUSTER_NOW_US + 120 * USEC_PER_SEC,
-				  .node = STR(FULL_CLUSTER_NODE "-000000"),
-				  .cards = 1,
-				  .victims = &gone,
-				  .n_victims = 1};
-	struct str tenant = STR(FULL_CLUSTER_TENANT);
-	struct label_requirement requirement = {STR("team"), LABEL_IN, &tenant, 1};
-	struct tenant_facts facts;
-	struct arena arena CLEANUP(arena_clear);
-	char uid[UID_TEXT_SIZE];
+/* --- the clock */
 
-	uid_text(pod.uid, uid);
-	receipt.beneficiary = (struct receipt_pod){
-		.namespace = pod.namespace, .name = pod.name, .uid = str_from(uid)};
-	arena_init(&arena, LIMIT_DECODE_ARENA);
-	assert_true(cluster_tenant_facts(w->cluster, w->tenant, &arena, &facts));
-	facts.name = facts.uid = tenant; /* none is the cluster's own, which changes */
-	facts.spec.namespaces = (struct label_selector){&requirement, 1};
-	facts.has_status = true;
-	facts.status.receipts = &receipt;
-	facts.status.n_receipts = 1;
-	assert_int_equal(cluster_apply_tenant(w->cluster, &facts, NULL), 0);
-}
-
-static bool says(const struct work_write *write, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (size_t at = 0; at + len <= write->body_len; at++)
-		if (memcmp(write->body + at, word, len) == 0)
-			return true;
-	return false;
-}
-
-/* It is judged anew then, and may still come to something. */
-static void room_is_kept_where_an_outcome_could_not_be_written(void **state)
+static void who_waits_in_vain_does_not_wait_for_a_clock_that_was_set_back(void **state)
 {
 	struct world *w = *state;
-	struct error lost = {.kind = ERROR_UNAVAILABLE};
-	struct error refused = {.kind = ERROR_FORBIDDEN, .http_status = 403};
-	struct work_write *victim;
-	struct work_set set, next;
+	struct receipt_pod self = {.namespace = STR("chat"), .name = STR("web-1")};
+	struct work_set set = {.look_again_us = TIME_NEVER};
+	struct eviction_turn turn = {.reconciler = &w->reconciler,
+				     .tenant = w->tenant,
+				     .set = &set,
+				     .now_real_us = FULL_CLUSTER_NOW_US};
 
-	assert_in_range(decide(w, &set), 1, TURNS - 1);
-	victim = &set.writes[set.n_writes - 1];
-	assert_ptr_equal(victim->type, &api_pods);
-	show_receipt(w, victim, str_from(set.writes[0].uid));
-	assert_int_equal(cluster_holds(w->cluster), 1);
-	eviction_written(&w->reconciler, w->tenant, victim, NULL, &refused);
-	turn(w, 0, &next);
-	assert_ptr_equal(next.writes[0].type, &api_tenants);
-	assert_true(says(&next.writes[0], "Refused"));
-	eviction_written(&w->reconciler, w->tenant, &next.writes[0], NULL, &lost);
-	assert_int_equal(cluster_holds(w->cluster), 1);
-	work_set_clear(&next);
-	work_set_clear(&set);
-}
-
-static size_t asked_of(const struct work_set *set)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < set->n_writes; i++)
-		n += set->writes[i].type == &api_pods && set->writes[i].subresource;
-	return n;
-}
-
-/* It may be on its way: the receipt stays open, and the same pod is asked again if it stays. */
-static void an_eviction_that_was_not_answered_is_no_refusal(void **state)
-{
-	static const struct error answers[] = {
-		{.kind = ERROR_UNAVAILABLE},
-		{.kind = ERROR_TIMEOUT, .http_status = 504},
-		{.kind = ERROR_TIMEOUT, .http_status = 500},
-		{.kind = ERROR_UNAVAILABLE, .http_status = 503},
-		{.kind = ERROR_CANCELLED},
-	};
-	struct world *w = *state;
-	struct work_write *victim;
-	struct work_set set, next;
-
-	assert_in_range(decide(w, &set), 1, TURNS - 1);
-	victim = &set.writes[set.n_writes - 1];
-	show_receipt(w, victim, str_from(set.writes[0].uid));
-	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
-		eviction_written(&w->reconciler, w->tenant, victim, NULL, &answers[i]);
-		turn(w, 0, &next);
-		assert_int_equal(next.n_writes, 0);
-		assert_true(next.look_again_us <= loop_now(w->kube.loop) + EVICTION_UNANSWERED_US);
-		turn(w, EVICTION_UNANSWERED_US, &next);
-		assert_int_equal(asked_of(&next), 1);
-		assert_string_equal(next.writes[next.n_writes - 1].uid, victim->uid);
-		work_set_clear(&next);
+	for (int i = 0; i < 10; i++) {
+		eviction_in_vain(&turn, w->pod, &self, STR("which waits: why"));
+		assert_true(eviction_waits_in_vain(&turn, w->pod));
 	}
-	work_set_clear(&set);
+	turn.now_real_us -= 600 * USEC_PER_SEC;
+	assert_false(eviction_waits_in_vain(&turn, w->pod));
+	eviction_in_vain(&turn, w->pod, &self, STR("which waits: why"));
+	assert_true(eviction_waits_in_vain(&turn, w->pod));
 }
 
 /* How many receipts were told as Issued. */
@@ -565,8 +371,7 @@ int main(void)
 		TEST(others_wait_for_a_receipt_while_its_write_is_under_way),
 		TEST(a_receipt_that_was_not_even_sent_is_given_up),
 		TEST(room_of_a_receipt_that_was_written_is_kept_while_its_watch_is_cut),
-		TEST(room_is_kept_where_an_outcome_could_not_be_written),
-		TEST(an_eviction_that_was_not_answered_is_no_refusal),
+		TEST(who_waits_in_vain_does_not_wait_for_a_clock_that_was_set_back),
 		TEST(a_receipt_is_told_when_it_is_written),
 		TEST(a_receipt_whose_write_was_not_answered_is_told_once_it_is_seen),
 		TEST(a_receipt_that_was_never_written_is_not_told),
