@@ -145,9 +145,9 @@ class Check:
     def date(self, receipt):
         """A receipt was decided when it says, where the request that is known was late, or only the first of those that were heard."""
         told = seconds(receipt.first.get("time")) or receipt.begun
-        if told >= receipt.begun or (told < receipt.begun - LATE and not self.is_lost(told)):
+        if told >= receipt.begun or (told < receipt.begun - LATE and not self.may_be_lost(told)):
             return
-        if self.is_lost(told):
+        if self.may_be_lost(told):
             receipt.written = min(receipt.written, told + TOLD)
         receipt.begun = told
 
@@ -185,12 +185,16 @@ class Check:
         """Whether what was sent then may not have arrived, or may be missing in the log."""
         return any(begun - BESIDE <= when <= ended + BESIDE for begun, ended in self.losses)
 
+    def may_be_lost(self, told):
+        """Likewise of a receipt's write, which may have been under way for as long as a request may be late."""
+        return any(begun - LATE <= told <= ended + BESIDE for begun, ended in self.losses)
+
     def stood(self, receipt, when):
         """Whether it was Issued before. Of one whose write is missing in the log what it says itself is taken."""
         if receipt.outcomes[0][1] == "Issued" and receipt.begun < when and receipt.written <= when + TOLD:
             return True
         told = seconds(receipt.first.get("time")) or receipt.begun
-        return self.is_lost(told) and told <= when and receipt.outcomes[0][1] != "Planned"
+        return self.may_be_lost(told) and told <= when and receipt.outcomes[0][1] != "Planned"
 
     def grace(self, eviction, pod):
         asked = (eviction.body.get("deleteOptions") or {}).get("gracePeriodSeconds")

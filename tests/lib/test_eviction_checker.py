@@ -367,6 +367,16 @@ def test_what_a_cut_wire_loses_is_forgiven_at_that_time_alone(name):
         assert any(words in fault for fault in faults(log, lost=lost)) == found, faults(log, lost=lost)
 
 
+@pytest.mark.parametrize("killed, found", [(103, False), (105.5, True)])
+def test_a_write_that_was_under_way_when_its_server_was_killed_may_be_missing(killed, found):
+    log = as_it_should_be()
+    drop("issued")(log)
+    for tag, after in (("notice", 108.1), ("evict", 108.2), ("gone", 108.5), ("bound", 108.6), ("settled", 109)):
+        moved(tag, after)(log)
+    seen = faults(log, lost=[(T0 + killed, T0 + killed + 1)])
+    assert any("no receipt that was Issued before" in fault for fault in seen) == found, seen
+
+
 def test_a_receipt_whose_write_was_not_answered_in_time_stood_if_it_is_seen_later():
     log = as_it_should_be()
     log["issued"]["responseStatus"]["code"] = 504
