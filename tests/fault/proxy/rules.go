@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -77,7 +78,7 @@ var actions = map[string]action{
 	"stale":       stale,
 	"expire":      expire,
 	"kill-before": func(_ *faults, r *rule, _ http.ResponseWriter, _ *http.Request) { kill(r.Pid) },
-	"kill-after":  func(f *faults, r *rule, _ http.ResponseWriter, q *http.Request) { f.perform(q); kill(r.Pid) },
+	"kill-after":  func(f *faults, r *rule, _ http.ResponseWriter, q *http.Request) { f.perform(whole(q)); kill(r.Pid) },
 }
 
 func newFaults(inner http.Handler) *faults {
@@ -231,8 +232,13 @@ func delay(f *faults, r *rule, w http.ResponseWriter, req *http.Request) {
 	}
 }
 
+// whole is the request even if its client gives up meanwhile: what is to go wrong comes after it.
+func whole(req *http.Request) *http.Request {
+	return req.WithContext(context.WithoutCancel(req.Context()))
+}
+
 func loseAnswer(f *faults, _ *rule, _ http.ResponseWriter, req *http.Request) {
-	f.perform(req)
+	f.perform(whole(req))
 	panic(http.ErrAbortHandler)
 }
 
