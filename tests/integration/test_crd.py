@@ -55,6 +55,7 @@ def assert_refused(answer, field, message):
     {"gpuMemory": "320Gi", "borrowLimit": "1Gi", "products": [
         {"product": "NVIDIA-H200", "gpuMemory": 0}, {"product": "Tesla-T4", "gpus": 0},
         {"product": "NVIDIA H100 80GB HBM3", "gpuMemory": "160Gi", "gpus": 2}]},
+    {"gpuMemory": "320Gi", "perPod": {"gpuMemory": "1Mi"}, "products": [{"product": "T4", "gpuMemory": "7.9Ei"}]},
     {"gpuMemory": "320Gi", "products": [{"product": f"card-{i}", "gpus": i} for i in range(64)]},
 ])
 def test_accepts(cluster, spec):
@@ -82,6 +83,8 @@ NAMED = "names of resources are written domain/name, such as nvidia.com/gpu"
      "perPod.gpuMemory 5Gi is more than gpuMemory 4Gi"),
     ({"gpuMemory": "4Gi", "perPod": {"gpuMemory": "0"}}, "spec.perPod.gpuMemory",
      "gpuMemory must be more than 0"),
+    *[({"gpuMemory": "4Gi", "perPod": {"gpuMemory": wrong}}, "spec.perPod.gpuMemory",
+       f"gpuMemory {wrong} is less than 1Mi; write it with a unit, such as 160Gi") for wrong in (320, "1e-3", "512Ki")],
     ({"gpuMemory": "4Gi", "perPod": {"gpuMemory": "much"}}, "spec.perPod.gpuMemory",
      "gpuMemory must be a quantity of bytes, such as 160Gi"),
     ({"gpuMemory": "4Gi", "perPod": {"gpus": -1}}, "spec.perPod.gpus", "gpus must be 0 or more"),
@@ -127,6 +130,8 @@ NAMED = "names of resources are written domain/name, such as nvidia.com/gpu"
      "gpus must be 0 or more"),
     ({"gpuMemory": "4Gi", "products": [{"product": "T4", "gpuMemory": "x"}]},
      "spec.products[0].gpuMemory", "gpuMemory must be a quantity of bytes, such as 160Gi"),
+    *[({"gpuMemory": "4Gi", "products": [{"product": "T4", "gpuMemory": wrong}]},
+       "spec.products[0].gpuMemory", "gpuMemory must be less than 8Ei") for wrong in ("8Ei", "9.3E", "1e400")],
     *[({"gpuMemory": "4Gi", "products": [{"product": "T4", "gpuMemory": wrong}]},
        "spec.products[0].gpuMemory",
        f"gpuMemory {wrong} is less than 1Gi; write it with a unit, such as 160Gi, or 0 to bar the product")
