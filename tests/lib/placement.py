@@ -44,9 +44,10 @@ def gpu_pod(name, gpus, cpu, selector, guaranteed=True, ends=False):
 
 
 def refusal(pod):
-    """Why it has no place, once kube-scheduler has said so."""
-    return next((c.get("message") or "" for c in pod["status"].get("conditions", [])
+    """Why it has no place, once kube-scheduler has said so; not what it says of what is not seen yet."""
+    said = next((c.get("message") or "" for c in pod["status"].get("conditions", [])
                  if c["type"] == "PodScheduled" and c["status"] == "False"), None)
+    return None if said and "and will in a moment" in said else said
 
 
 def asked(pod):
