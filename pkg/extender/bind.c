@@ -30,7 +30,7 @@ struct binding {
 	struct loop_timer patience;
 	int64_t begun_us;
 	char *namespace, *pod, *uid, *node;
-	bool waits; /* is one of those */
+	bool waits; /* for a watch; it is among those then */
 	bool again; /* an earlier one to the same node may have come true */
 };
 
@@ -402,6 +402,7 @@ void verb_bind(struct extender *extender, const struct http_server_request *requ
 	arena_reset(&extender->arena);
 	if (extender_read_bind(request->body, &extender->arena, &args, &err) < 0) {
 		extender_write_bind(&reply->body, str_from(err.message));
+		connection_given_back(&extender->bindings);
 		return;
 	}
 	binding = binding_new(extender, &args);

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -130,6 +130,20 @@ static void one_that_was_refused_gives_its_connection_back(void **state)
 	scene_expect(second, "");
 }
 
+static void so_does_what_is_no_binding(void **state)
+{
+	struct scene *s = pods_wait(state);
+	struct served *first = ask(s, 0), *second = ask(s, 1);
+
+	assert_non_null(strstr(scene_post(s, "/bind", "{", 200), "\"Error\":\""));
+	bound(s);
+	bound(s);
+	scene_expect(first, "");
+	assert_int_equal(second->state, SERVED_WAITS);
+	fake_kube_pass(&s->kube, BIND_KEEP_US);
+	scene_expect(second, "");
+}
+
 static void at_the_end_none_is_kept(void **state)
 {
 	struct scene *s = pods_wait(state);
@@ -151,6 +165,7 @@ int main(void)
 		IN_SCENE(the_oldest_is_answered_first),
 		IN_SCENE(no_answer_is_kept_for_long),
 		IN_SCENE(one_that_was_refused_gives_its_connection_back),
+		IN_SCENE(so_does_what_is_no_binding),
 		IN_SCENE(at_the_end_none_is_kept),
 	};
 
