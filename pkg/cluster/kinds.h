@@ -14,10 +14,10 @@ struct kind {
 	const char *word; /* as in the API */
 	size_t records;   /* the table, in struct cluster */
 	size_t epoch;     /* uint32_t in a record: of the list in which the object was last seen */
-	/* Of kinds that have an index of names (names.c): in struct cluster, and the interned name
-	 * in a record. Both 0 for others. */
+	/* Its index of names (names.c), in struct cluster, 0 where it has none; and uint32_t in a
+	 * record, of the interned name. */
 	size_t by_name, name;
-	/* TABLE_NONE where there is none. NULL: by its index. */
+	/* TABLE_NONE where there is none. NULL: by its index, which it has then. */
 	uint32_t (*find)(const struct cluster *cluster, struct str namespace, struct str name);
 	/* The object is gone; what others still say of it stays. */
 	void (*remove)(struct cluster *cluster, uint32_t handle);
