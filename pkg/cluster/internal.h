@@ -312,6 +312,8 @@ void room_refresh(struct cluster *cluster, uint32_t node);
 /* Of a pod that has just come to its node. */
 void room_add(struct cluster *cluster, uint32_t pod);
 
+/* Whole cards that device plugins give a pod on that node, as its requests have them. */
+int64_t pod_whole(const struct cluster *cluster, uint32_t node, const struct pod_record *pod);
 /* Nothing is held, before the first pod; and what follows from all, after the last. */
 void room_clear_cards(struct node_record *node);
 void room_settle_cards(struct node_record *node);

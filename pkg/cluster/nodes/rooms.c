@@ -77,9 +77,7 @@ static void pin(const struct cluster *cluster, struct node_record *node,
 		node->pinned_somewhere += pod->alignment.cpus;
 }
 
-/* Whole cards that device plugins give a pod there. */
-static int64_t whole_units(const struct cluster *cluster, uint32_t node,
-			   const struct pod_record *pod)
+int64_t pod_whole(const struct cluster *cluster, uint32_t node, const struct pod_record *pod)
 {
 	uint32_t cell = vectors_first(&cluster->vectors, pod->vector);
 	int64_t sum = 0;
@@ -114,7 +112,7 @@ void room_hold_cards(const struct cluster *cluster, struct node_record *node,
 	else
 		node->seen_cards |= seen;
 	if (pod->terminating && others == 0 &&
-	    topo_set_count(seen) == whole_units(cluster, pod->node, pod))
+	    topo_set_count(seen) == pod_whole(cluster, pod->node, pod))
 		node->leaving_cards |= seen;
 }
 

@@ -2,31 +2,13 @@
 /* Looked for among the pods and holds of one node, by who asks again in a moment. */
 #include "cluster/placing/untold.h"
 
-#include "base/checked.h"
 #include "base/clock.h"
 #include "cluster/internal.h"
 #include "cluster/placing/reserve.h"
 #include "cluster/placing/trial.h"
 
-static bool is_whole(const struct cluster *cluster, uint32_t offer)
-{
-	return kind_at(cluster, offer_at(cluster, offer)->kind)->sharing == DEVICE_WHOLE;
-}
-
-/* Whole cards that the node's device plugins give it. */
-static int64_t whole_of_pod(const struct cluster *cluster, uint32_t node, uint32_t pod)
-{
-	uint32_t offer = node_at(cluster, node)->first_offer;
-	int64_t sum = 0;
-
-	for (; offer != TABLE_NONE; offer = offer_at(cluster, offer)->next)
-		if (is_whole(cluster, offer))
-			sum = saturating_add(sum, cluster_pod_units(cluster, pod, offer));
-	return sum;
-}
-
-/* 0: that has not begun. */
-static bool is_just(uint32_t since_s, int64_t now_real_us)
+/* since_s: real; 0: it has not begun. */
+static bool is_recent(uint32_t since_s, int64_t now_real_us)
 {
 	return since_s == 0 || now_real_us < (int64_t)since_s * USEC_PER_SEC + CLUSTER_UNTOLD_US;
 }
@@ -36,7 +18,7 @@ bool cluster_pod_ends_soon(const struct cluster *cluster, uint32_t pod, int64_t 
 	const struct pod_record *record = pod_at(cluster, pod);
 
 	return record->terminating && !pod_finished(record) &&
-	       is_just(record->deletion_s, now_real_us) &&
+	       is_recent(record->deletion_s, now_real_us) &&
 	       (int64_t)record->deletion_s * USEC_PER_SEC <= now_real_us + CLUSTER_ENDING_US;
 }
 
@@ -44,11 +26,11 @@ static int64_t untold_of_pod(const struct cluster *cluster, uint32_t node, uint3
 			     int64_t now_real_us)
 {
 	const struct pod_record *record = pod_at(cluster, pod);
-	int64_t whole = whole_of_pod(cluster, node, pod);
+	int64_t whole = pod_whole(cluster, node, record);
 	uint32_t others;
 
 	if (pod_finished(record) || record->terminating || whole == 0 ||
-	    !is_just(exit_at(cluster, record->exit)->started_s, now_real_us))
+	    !is_recent(exit_at(cluster, record->exit)->started_s, now_real_us))
 		return 0;
 	whole -= topo_set_count(pod_cards(cluster, node_at(cluster, node), record, &others));
 	return MAX(whole - others, 0);

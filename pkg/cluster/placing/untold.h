@@ -16,7 +16,7 @@
 
 struct cluster_untold {
 	uint32_t cards;             /* so many; 0: there are none */
-	struct str namespace, name; /* of the first of those pods */
+	struct str namespace, name; /* of the first of those pods; borrowed of the cluster */
 };
 
 /* As the pod of an ask has it: without those that its trial has go, and what is held for itself.
