@@ -10,6 +10,12 @@ import itertools
 
 from protobuf import fields, messages, numbers, zigzag
 
+# Fields of io.prometheus.client: of a MetricFamily, a Metric, a Histogram and its spans.
+FAMILY_NAME, FAMILY_METRIC = 1, 4
+METRIC_HISTOGRAM = 7
+COUNT, SUM, SCHEMA, ZERO_COUNT, SPAN, DELTA = 1, 2, 5, 7, 12, 13
+SPAN_OFFSET, SPAN_LENGTH = 1, 2
+
 PROTOBUF = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 
 
@@ -27,27 +33,28 @@ class Histogram:
         """That of a metric without labels, out of a whole page."""
         for family in messages(body):
             found = dict(fields(family))
-            if found[1].decode() == name:
-                return cls.decode(dict(fields(found[4]))[7])
+            if found[FAMILY_NAME].decode() == name:
+                return cls.decode(dict(fields(found[FAMILY_METRIC]))[METRIC_HISTOGRAM])
         raise KeyError(name)
 
     @classmethod
     def decode(cls, message):
         one, spans, deltas = {}, [], []
         for number, value in fields(message):
-            if number == 12:
+            if number == SPAN:
                 spans.append(dict(fields(value)))
-            elif number == 13:  # one by one, or packed
+            elif number == DELTA:  # one by one, or packed
                 deltas.extend(map(zigzag, numbers(value) if isinstance(value, bytes) else [value]))
             else:
                 one[number] = value
         buckets, at, counts = collections.Counter(), 0, itertools.accumulate(deltas)
         for span in spans:
-            at += zigzag(span.get(1, 0))
-            for _ in range(span.get(2, 0)):
+            at += zigzag(span.get(SPAN_OFFSET, 0))
+            for _ in range(span.get(SPAN_LENGTH, 0)):
                 buckets[at] = next(counts)
                 at += 1
-        return cls(2 ** 2 ** -zigzag(one.get(5, 0)), one.get(1, 0), one.get(2, 0.0), one.get(7, 0), buckets)
+        return cls(2 ** 2 ** -zigzag(one.get(SCHEMA, 0)), one.get(COUNT, 0), one.get(SUM, 0.0), one.get(ZERO_COUNT, 0),
+                   buckets)
 
     def __add__(self, other):
         assert self.base == other.base, "buckets of different widths"
