@@ -41,7 +41,7 @@ static void stop(void *context, loop_fn stopped, void *stopped_context)
 	controller_stop(program->controller, stopped, stopped_context);
 }
 
-/* Also while the two are made and ended. */
+/* Called also before there is an extender, and after it has ended. */
 static void changed(void *context)
 {
 	struct program *program = context;

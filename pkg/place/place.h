@@ -95,9 +95,9 @@ void place_begin(struct place *place, const struct place_tools *tools,
 struct place_answer place_fit(struct place *place, uint32_t node);
 
 /*
- * Whether it might if it were known of so many whole cards of the node whose they are, of which
- * that is not known yet (cluster/placing/untold.h). True also where it fits as it is, and where it
- * would with whichever of the free cards alone.
+ * Whether the pod might fit there once it is told whose @untold of the node's whole cards are
+ * (cluster/placing/untold.h). True also where it fits as it is, and where it would with whichever
+ * of the free cards alone.
  */
 bool place_might_fit(struct place *place, uint32_t node, uint32_t untold);
 

@@ -28,9 +28,9 @@ struct reflector {
 	enum watch_action action; /* what the open request is for */
 	struct watch_step pending;
 	bool has_pending;
-	bool synced;          /* the sink was told */
-	bool open, replacing; /* a stream was taken; a full state is under way */
-	int64_t current_us;
+	bool synced;                /* the sink was told */
+	bool open, replacing;       /* a stream was taken; a full state is under way */
+	int64_t current_us;         /* as in struct reflector_stats */
 	struct error pending_error; /* an ERROR event, until its stream is over */
 	char page_version[LIMIT_NAME + 1];
 	struct buf page_continue;

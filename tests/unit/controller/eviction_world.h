@@ -7,9 +7,9 @@
 #include "lib/fake_kube.h"
 #include "lib/full_cluster.h"
 
-/* An evictor, of a cluster whose cards are all taken, and in which one pod waits. */
-#define TURNS 100 /* are more than a plan among its nodes takes */
+#define TURNS 100 /* are more than a plan among the nodes of a world takes */
 
+/* An evictor, of a cluster whose cards are all taken, and in which one pod waits. */
 struct world {
 	struct fake_kube_world kube;
 	struct cluster *cluster;

@@ -501,7 +501,6 @@ static void test_a_watch_that_waits_comes_back_with_a_full_state(void **state)
 	assert_int_equal(step.action, WATCH_STREAM_LIST);
 }
 
-/* What it shows is of a moment before the wish. */
 static void test_a_wait_after_a_fault_ends_soon_when_another_watch_is_taken(void **state)
 {
 	const struct error gone = {.kind = ERROR_UNAVAILABLE};
@@ -534,6 +533,7 @@ static void test_a_wait_after_a_fault_ends_soon_when_another_watch_is_taken(void
 	assert_true(step.wait_until_us >= now_us + 9 * USEC_PER_SEC);
 }
 
+/* What it shows is of a moment before the wish. */
 static void test_a_full_state_under_way_is_given_up_for_one_from_now_on(void **state)
 {
 	CLEANUP(watch_free) struct watch *watch = watch_new(1);

@@ -82,14 +82,19 @@ static int begin(void **state, bool optional)
 	struct world *w = mem_alloc(sizeof(*w));
 
 	fake_kube_world_init(&w->kube);
-	w->reflector = reflector_new(w->kube.client,
-				     &(struct reflector_options){
-					     .type = &api_namespaces,
-					     .sink = {on_begin, on_end, on_abort, on_apply,
-						      on_outline, on_remove, NULL, on_synced, w},
-					     .optional = optional,
-					     .seed = 7,
-				     });
+	w->reflector = reflector_new(w->kube.client, &(struct reflector_options){
+							     .type = &api_namespaces,
+							     .sink = {.begin_replace = on_begin,
+								      .end_replace = on_end,
+								      .abort_replace = on_abort,
+								      .apply = on_apply,
+								      .outline = on_outline,
+								      .remove = on_remove,
+								      .synced = on_synced,
+								      .context = w},
+							     .optional = optional,
+							     .seed = 7,
+						     });
 	reflector_start(w->reflector);
 	fake_kube_settle(w->kube.client);
 	*state = w;
