@@ -10,6 +10,7 @@
 #include "cluster/tenants/tenants.h"
 #include "lib/crowd.h"
 #include "lib/layouts.h"
+#include "lib/team.h"
 
 #define CARDS  FULL_CLUSTER_CARDS
 #define NOW    FULL_CLUSTER_NOW_US
@@ -156,8 +157,6 @@ static void add_pod(struct scene *s, struct str namespace, unsigned int number, 
 
 static void fill(struct scene *s, unsigned int nodes, int64_t cards)
 {
-	uint32_t tenant, namespace;
-
 	for (unsigned int i = 0; i < SPACES; i++)
 		add_tenant(s, "train", i, TIER_TRAINING);
 	add_tenant(s, "chat", 0, TIER_INFERENCE);
@@ -166,10 +165,7 @@ static void fill(struct scene *s, unsigned int nodes, int64_t cards)
 	for (unsigned int number = 0; number < nodes * CARDS; number++)
 		add_pod(s, crowd_text("train", number % SPACES), number, 1, (int)(number / CARDS));
 	add_pod(s, crowd_text("chat", 0), nodes * CARDS, cards, -1);
-	while (cluster_take_dirty_tenant(s->cluster, &tenant))
-		cluster_refresh_tenant(s->cluster, tenant);
-	while (cluster_take_dirty(s->cluster, &namespace))
-		cluster_refresh(s->cluster, namespace);
+	team_refresh(s->cluster);
 }
 
 uint32_t full_cluster_make(struct cluster *cluster, unsigned int nodes, int64_t cards)

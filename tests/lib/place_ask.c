@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to placement, and what its answers are held against. */
 #include "lib/place_history.h"
+#include "lib/team.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,12 +18,7 @@
 
 void history_refresh(struct cluster *cluster)
 {
-	uint32_t tenant, namespace;
-
-	while (cluster_take_dirty_tenant(cluster, &tenant))
-		cluster_refresh_tenant(cluster, tenant);
-	while (cluster_take_dirty(cluster, &namespace))
-		cluster_refresh(cluster, namespace);
+	team_refresh(cluster);
 }
 
 void history_begin(struct history *h, const struct cluster *cluster, struct place_memory *memory,

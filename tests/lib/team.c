@@ -2,6 +2,7 @@
 /* The least that a pod with a tier needs around it. */
 #include "lib/team.h"
 
+#include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
 #include "lib/crowd.h"
 
@@ -61,4 +62,14 @@ void team_add_of(struct cluster *cluster, const struct team *team)
 {
 	add(cluster, team, true);
 	add_quota(cluster, str_from(team->name));
+}
+
+void team_refresh(struct cluster *cluster)
+{
+	uint32_t handle;
+
+	while (cluster_take_dirty_tenant(cluster, &handle))
+		cluster_refresh_tenant(cluster, handle);
+	while (cluster_take_dirty(cluster, &handle))
+		cluster_refresh(cluster, handle);
 }

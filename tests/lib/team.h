@@ -19,4 +19,7 @@ struct team {
 /* The same, of more particulars, and with a quota that leaves room for whatever a test asks for. */
 void team_add_of(struct cluster *cluster, const struct team *team);
 
+/* Works out what all that was applied has changed, of every tenant and namespace. */
+void team_refresh(struct cluster *cluster);
+
 #endif

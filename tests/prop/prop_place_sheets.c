@@ -28,6 +28,7 @@
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
 #include "lib/layouts.h"
+#include "lib/team.h"
 #include "place/place.h"
 
 #define HISTORIES      120
@@ -460,16 +461,6 @@ static void change_claim(struct world *w)
 
 /* --- asking */
 
-static void refresh(struct world *w)
-{
-	uint32_t handle;
-
-	while (cluster_take_dirty_tenant(w->cluster, &handle))
-		cluster_refresh_tenant(w->cluster, handle);
-	while (cluster_take_dirty(w->cluster, &handle))
-		cluster_refresh(w->cluster, handle);
-}
-
 /* All that is said of a node to a pod, as text. */
 static void answer(struct world *w, struct place_memory *memory, uint32_t pod, uint32_t node,
 		   struct buf *buf)
@@ -561,7 +552,7 @@ static void play(struct world *w, uint64_t seed)
 	for (w->step = 0; w->step < STEPS; w->step++) {
 		w->now_us += below(w, 10) * USEC_PER_SEC;
 		changes[below(w, ARRAY_SIZE(changes))](w);
-		refresh(w);
+		team_refresh(w->cluster);
 		ask_some(w);
 	}
 	cluster_free(w->cluster);

@@ -29,6 +29,7 @@
 #include "cluster/tenants/tenants.h"
 #include "cluster/volumes/volumes.h"
 #include "lib/layouts.h"
+#include "lib/team.h"
 #include "plan/plan.h"
 
 #define PLANS      10000
@@ -356,16 +357,6 @@ static void tell_bystander(const struct world *w, struct cluster *cluster, int b
 	assert_int_equal(cluster_apply_pod(cluster, &facts, NULL), 0);
 }
 
-static void refresh(struct cluster *cluster)
-{
-	uint32_t tenant, namespace;
-
-	while (cluster_take_dirty_tenant(cluster, &tenant))
-		cluster_refresh_tenant(cluster, tenant);
-	while (cluster_take_dirty(cluster, &namespace))
-		cluster_refresh(cluster, namespace);
-}
-
 /* @gone: pods that it is not told of, each a bit. */
 static struct cluster *tell_all_but(struct world *w, uint32_t gone)
 {
@@ -382,7 +373,7 @@ static struct cluster *tell_all_but(struct world *w, uint32_t gone)
 	for (int b = 0; b < BYSTANDERS; b++)
 		tell_bystander(w, cluster, b);
 	tell_volumes(w, cluster);
-	refresh(cluster);
+	team_refresh(cluster);
 	return cluster;
 }
 
@@ -954,13 +945,13 @@ static void check_patient(struct world *w, const struct plan_found *hasty)
 	plan = run_plan(w);
 	w->ask.hasty = true;
 	if (!plan_finish(plan, &found)) {
-		if (!plan_untold(plan))
+		if (!plan_in_doubt(plan))
 			fail_at(w, "no plan, and nothing to wait for");
 		n_waiting++;
 		return;
 	}
 	n_patient++;
-	if (set_of(w, &found) != set || plan_untold(plan))
+	if (set_of(w, &found) != set || plan_in_doubt(plan))
 		fail_at(w, "another plan for who is patient");
 	while (node_handle(w->cluster, n) != found.node)
 		n++;
@@ -1014,7 +1005,7 @@ static void check_order(struct world *w)
 	for (int p = PODS - 1; p-- > 0;)
 		if (0xaaaa >> p & 1)
 			tell_pod(w, w->cluster, p);
-	refresh(w->cluster);
+	team_refresh(w->cluster);
 	place_memory_clear(&w->memory);
 	place_memory_clear(&w->other_memory);
 	w->ask.pod = pod_handle(w, w->cluster, PODS - 1);

@@ -114,7 +114,6 @@ static void tell(struct world *w)
 				       .n_pods = PODS,
 				       .uses = uses,
 				       .n_uses = PODS};
-	uint32_t tenant, ns;
 
 	for (size_t i = 0; i < PODS; i++) {
 		struct pod *pod = &w->pods[i];
@@ -134,10 +133,7 @@ static void tell(struct world *w)
 			pod->since_us = w->now_us;
 	}
 	assert_int_equal(cluster_apply_gpu_node(w->cluster, &facts, w->now_us, NULL), 0);
-	while (cluster_take_dirty_tenant(w->cluster, &tenant))
-		cluster_refresh_tenant(w->cluster, tenant);
-	while (cluster_take_dirty(w->cluster, &ns))
-		cluster_refresh(w->cluster, ns);
+	team_refresh(w->cluster);
 }
 
 static void change(struct world *w)

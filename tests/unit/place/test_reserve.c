@@ -103,12 +103,8 @@ static enum place_verdict verdict_of(struct scene *s, const char *namespace, con
 {
 	struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena, NULL};
 	struct cluster_ask asked;
-	uint32_t tenant, ns;
 
-	while (cluster_take_dirty_tenant(s->cluster, &tenant))
-		cluster_refresh_tenant(s->cluster, tenant);
-	while (cluster_take_dirty(s->cluster, &ns))
-		cluster_refresh(s->cluster, ns);
+	team_refresh(s->cluster);
 	arena_reset(&s->arena);
 	cluster_ask_of_pod(s->cluster, pod_of(s, namespace, name), &asked);
 	place_begin(&s->place, &tools, &asked);

@@ -163,7 +163,6 @@ static void tell(struct scene *s, int64_t ago_s)
 				       .pods = pods,
 				       .n_pods = s->n_pods,
 				       .uses = uses};
-	uint32_t tenant, ns;
 
 	for (size_t i = 0; i < s->n_pods; i++) {
 		const struct pod *pod = &s->pods[i];
@@ -185,10 +184,7 @@ static void tell(struct scene *s, int64_t ago_s)
 	}
 	assert_int_equal(
 		cluster_apply_gpu_node(s->cluster, &facts, NOW - ago_s * USEC_PER_SEC, NULL), 0);
-	while (cluster_take_dirty_tenant(s->cluster, &tenant))
-		cluster_refresh_tenant(s->cluster, tenant);
-	while (cluster_take_dirty(s->cluster, &ns))
-		cluster_refresh(s->cluster, ns);
+	team_refresh(s->cluster);
 }
 
 static uint32_t pod_of(const struct scene *s, const char *namespace, const char *name)

@@ -10,29 +10,14 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "cluster/ledger/holders.h"
 #include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/tenants/tenants.h"
 #include "lib/cards.h"
 #include "lib/team.h"
-#include "plan/plan.h"
+#include "unit/plan/scene.h"
 
-#define NOW (1000000 * USEC_PER_SEC)
-
-/* Nodes without a layout; tenants chat (Inference), train and rest (Training). */
-struct scene {
-	struct cluster *cluster;
-	struct place_memory memory;
-	struct arena arena;
-	struct placement_weights weights;
-	struct plan_ask ask;
-	struct plan *plan;
-	struct plan_found found;
-	char said[1024];
-};
-
+/* Nodes without a layout; a third tenant, rest (Training), in some. */
 static void add_node(struct scene *s, const char *name, int64_t cards, enum node_ready ready)
 {
 	cards_add_node(s->cluster, cards,
@@ -46,27 +31,7 @@ static void add_tenant(struct scene *s, const char *name, enum tenant_tier tier,
 
 static int setup(void **state)
 {
-	static const struct hash_key key = {1, 2};
-	struct scene *s = test_calloc(1, sizeof(*s));
-
-	s->cluster = cluster_new(&key);
-	s->weights = PLACEMENT_WEIGHTS_DEFAULT;
-	arena_init(&s->arena, 16 << 20);
-	add_tenant(s, "chat", TIER_INFERENCE, AMOUNT_NONE);
-	add_tenant(s, "train", TIER_TRAINING, AMOUNT_NONE);
-	*state = s;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct scene *s = *state;
-
-	plan_free(s->plan);
-	place_memory_clear(&s->memory);
-	cluster_free(s->cluster);
-	arena_clear(&s->arena);
-	test_free(s);
+	*state = scene_new();
 	return 0;
 }
 
@@ -98,56 +63,16 @@ static void add_pod(struct scene *s, struct pod pod)
 	assert_int_equal(cluster_apply_pod(s->cluster, &facts, NULL), 0);
 }
 
-static uint32_t pod_of(const struct scene *s, const char *namespace, const char *name)
-{
-	return cluster_pod_find(s->cluster, str_from(namespace), str_from(name), str_from(name));
-}
-
-static void refresh(struct scene *s)
-{
-	uint32_t tenant, ns;
-
-	while (cluster_take_dirty_tenant(s->cluster, &tenant))
-		cluster_refresh_tenant(s->cluster, tenant);
-	while (cluster_take_dirty(s->cluster, &ns))
-		cluster_refresh(s->cluster, ns);
-}
-
 static void begin(struct scene *s, const char *pod, size_t most)
 {
-	struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena, NULL};
-
-	refresh(s);
-	s->ask = (struct plan_ask){
-		.pod = pod_of(s, "chat", pod),
-		.tier = TIER_INFERENCE,
-		.protection = PROTECTION_DEFAULT,
-		.most = most,
-		.now_us = NOW,
-		.now_real_us = NOW,
-	};
-	plan_free(s->plan);
-	s->plan = plan_new(&tools, &s->ask);
-	while (!plan_step(s->plan, 1))
-		;
-}
-
-static bool finish(struct scene *s)
-{
-	bool found = plan_finish(s->plan, &s->found);
-	struct buf said CLEANUP(buf_clear);
-
-	buf_init(&said, sizeof(s->said) - 1);
-	plan_describe(s->plan, &said);
-	memcpy(s->said, said.data, said.len);
-	s->said[said.len] = '\0';
-	return found;
+	scene_ask(s, pod, most);
+	scene_search(s);
 }
 
 static bool plan(struct scene *s, const char *pod, size_t most)
 {
 	begin(s, pod, most);
-	return finish(s);
+	return scene_finish(s);
 }
 
 static void what_is_found_is_told_with_its_cost(void **state)
@@ -160,7 +85,7 @@ static void what_is_found_is_told_with_its_cost(void **state)
 	add_pod(s, (struct pod){"chat", "c", 1, NULL, 0, NULL});
 	assert_true(plan(s, "c", 16));
 	assert_int_equal(s->found.n_victims, 1);
-	assert_int_equal(s->found.victims[0], pod_of(s, "train", "new"));
+	assert_int_equal(s->found.victims[0], scene_pod(s, "train", "new"));
 	assert_int_equal(s->found.cost.lost, 7200);
 	assert_int_equal(s->found.cost.owned, 160 * GIB);
 	assert_true(s->found.exact);
@@ -279,7 +204,7 @@ static void a_gang_goes_whole_wherever_it_runs(void **state)
 	assert_non_null(
 		strstr(s->said, " may go, and 1 of the same gangs elsewhere, and with any"));
 	assert_true(plan(s, "c", 1)); /* the gang is too large then */
-	assert_int_equal(s->found.victims[0], pod_of(s, "train", "x"));
+	assert_int_equal(s->found.victims[0], scene_pod(s, "train", "x"));
 	assert_int_equal(plan_counts(s->plan).exempt[PLAN_GANG_TOO_LARGE], 2);
 }
 
@@ -344,7 +269,7 @@ static void room_that_is_held_for_another_is_none(void **state)
 						    .name = STR("first"),
 						    .uid = STR("first"),
 						    .until_us = 2 * NOW,
-						    .pod = pod_of(s, "chat", "first"),
+						    .pod = scene_pod(s, "chat", "first"),
 					    }));
 	assert_true(plan(s, "c", 16));
 	assert_int_equal(s->found.n_victims, 1);
@@ -361,21 +286,21 @@ static void what_changed_since_it_was_found_ends_it(void **state)
 	add_pod(s, (struct pod){"chat", "c", 1, NULL, 0, NULL});
 	begin(s, "c", 16);
 	add_pod(s, (struct pod){"train", "unrelated", 1, NULL, 0, NULL});
-	refresh(s);
-	assert_true(finish(s));
+	team_refresh(s->cluster);
+	assert_true(scene_finish(s));
 	begin(s, "c", 16);
 	cluster_delete(s->cluster, CLUSTER_PODS, STR("train"), STR("b")); /* so there is room */
-	refresh(s);
-	assert_false(finish(s));
+	team_refresh(s->cluster);
+	assert_false(scene_finish(s));
 	add_pod(s, (struct pod){"train", "b", 1, "n", 1000, NULL});
 	begin(s, "c", 16);
 	add_pod(s, (struct pod){"chat", "c", 1, "m", 0, NULL});
-	assert_false(finish(s));
+	assert_false(scene_finish(s));
 	begin(s, "c", 16);
-	assert_false(finish(s)); /* it needs nothing more */
+	assert_false(scene_finish(s)); /* it needs nothing more */
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scene_teardown)
 
 int main(void)
 {

@@ -135,14 +135,10 @@ static int by_uid(const void *a, const void *b)
 static void tell(struct scene *s)
 {
 	struct gpu_node_facts facts = {.name = STR("n"), .uses = s->uses, .n_uses = s->n_uses};
-	uint32_t tenant, ns;
 
 	qsort(s->uses, s->n_uses, sizeof(*s->uses), by_uid);
 	assert_int_equal(cluster_apply_gpu_node(s->cluster, &facts, NOW, NULL), 0);
-	while (cluster_take_dirty_tenant(s->cluster, &tenant))
-		cluster_refresh_tenant(s->cluster, tenant);
-	while (cluster_take_dirty(s->cluster, &ns))
-		cluster_refresh(s->cluster, ns);
+	team_refresh(s->cluster);
 }
 
 static bool find(struct scene *s)

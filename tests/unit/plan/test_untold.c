@@ -9,17 +9,12 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
-#include "cluster/looks.h"
 #include "cluster/placing/reserve.h"
 #include "cluster/read.h"
-#include "cluster/tenants/tenants.h"
 #include "lib/cards.h"
-#include "lib/layouts.h"
 #include "lib/team.h"
-#include "plan/plan.h"
+#include "unit/plan/scene.h"
 
-#define NOW    (1000000 * USEC_PER_SEC)
 #define AGO(s) (NOW - (s)*USEC_PER_SEC)
 
 /*
@@ -27,18 +22,6 @@
  * to "7" of tenant train have one card each, told by kubelet; "4" to "6" have run for so long that
  * three of the others cost less than one. "c" of tenant chat waits for two of one NUMA node.
  */
-struct scene {
-	struct cluster *cluster;
-	struct machine machine;
-	struct place_memory memory;
-	struct arena arena;
-	struct placement_weights weights;
-	struct plan_ask ask;
-	struct plan *plan;
-	struct plan_found found;
-	char said[1024];
-};
-
 struct pod {
 	const char *namespace, *name;
 	int64_t gpus;
@@ -86,20 +69,14 @@ static void train(struct scene *s, int card, int64_t age_s)
 
 static int setup(void **state)
 {
-	static const struct hash_key key = {1, 2};
-	struct scene *s = test_calloc(1, sizeof(*s));
+	struct scene *s = scene_new();
 
-	s->cluster = cluster_new(&key);
-	s->weights = PLACEMENT_WEIGHTS_DEFAULT;
-	arena_init(&s->arena, 16 << 20);
 	machine_dgx_h100(&s->machine);
 	s->machine.layout.kubelet = (struct layout_kubelet){LAYOUT_POLICY_SINGLE_NUMA, false, true};
 	cards_add_node(s->cluster, 8,
 		       (struct node_facts){.name = STR("n"),
 					   .ready = NODE_READY,
 					   .layout = &s->machine.layout});
-	team_add_of(s->cluster, &(struct team){"chat", TIER_INFERENCE, AMOUNT_NONE, NULL, 0});
-	team_add_of(s->cluster, &(struct team){"train", TIER_TRAINING, AMOUNT_NONE, NULL, 0});
 	for (int card = 0; card < 8; card++)
 		train(s, card, card < 4 || card == 7 ? 1000 : 900000);
 	tell_pod(s, (struct pod){"chat", "c", 2, true, 100, -1, 0});
@@ -107,59 +84,12 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	struct scene *s = *state;
-
-	plan_free(s->plan);
-	place_memory_clear(&s->memory);
-	cluster_free(s->cluster);
-	arena_clear(&s->arena);
-	test_free(s);
-	return 0;
-}
-
-static uint32_t pod_of(const struct scene *s, const char *namespace, const char *name)
-{
-	return cluster_pod_find(s->cluster, str_from(namespace), str_from(name), str_from(name));
-}
-
-static void refresh(struct scene *s)
-{
-	uint32_t tenant, ns;
-
-	while (cluster_take_dirty_tenant(s->cluster, &tenant))
-		cluster_refresh_tenant(s->cluster, tenant);
-	while (cluster_take_dirty(s->cluster, &ns))
-		cluster_refresh(s->cluster, ns);
-}
-
 static bool plan_of(struct scene *s, bool hasty)
 {
-	struct place_tools tools = {s->cluster, &s->weights, &s->memory, &s->arena, NULL};
-	struct buf said CLEANUP(buf_clear);
-	bool found;
-
-	refresh(s);
-	s->ask = (struct plan_ask){
-		.pod = pod_of(s, "chat", "c"),
-		.tier = TIER_INFERENCE,
-		.protection = PROTECTION_DEFAULT,
-		.most = 16,
-		.hasty = hasty,
-		.now_us = NOW,
-		.now_real_us = NOW,
-	};
-	plan_free(s->plan);
-	s->plan = plan_new(&tools, &s->ask);
-	while (!plan_step(s->plan, 1))
-		;
-	found = plan_finish(s->plan, &s->found);
-	buf_init(&said, sizeof(s->said) - 1);
-	plan_describe(s->plan, &said);
-	memcpy(s->said, said.data, said.len);
-	s->said[said.len] = '\0';
-	return found;
+	scene_ask(s, "c", 16);
+	s->ask.hasty = hasty;
+	scene_search(s);
+	return scene_finish(s);
 }
 
 /* Nobody goes before that; where it is not waited for one goes too many. */
@@ -168,7 +98,7 @@ static void assert_waits_for(struct scene *s, const char *what)
 	char words[128];
 
 	assert_false(plan_of(s, false));
-	assert_true(plan_untold(s->plan));
+	assert_true(plan_in_doubt(s->plan));
 	snprintf(words, sizeof(words), "on n fewer may be enough once %s", what);
 	assert_string_equal(s->said, words);
 	assert_true(plan_of(s, true));
@@ -178,7 +108,7 @@ static void assert_waits_for(struct scene *s, const char *what)
 static void assert_takes(struct scene *s, size_t victims)
 {
 	assert_true(plan_of(s, false));
-	assert_false(plan_untold(s->plan));
+	assert_false(plan_in_doubt(s->plan));
 	assert_int_equal(s->found.n_victims, victims);
 }
 
@@ -206,7 +136,7 @@ static void what_it_does_not_tell_at_all_is_not_known(void **state)
 	/* With two of them any one may turn out to be in the way. */
 	tell_pod(s, (struct pod){"train", "6", 1, false, 1, -1, 0});
 	assert_false(plan_of(s, false));
-	assert_true(plan_untold(s->plan));
+	assert_true(plan_in_doubt(s->plan));
 }
 
 /* Of one that nothing is told of. */
@@ -241,8 +171,8 @@ static void what_one_on_its_way_out_has_is_known(void **state)
 static void nor_is_it_free_before_it_is_gone(void **state)
 {
 	struct scene *s = *state;
-	uint32_t of_other[3] = {pod_of(s, "train", "1"), pod_of(s, "train", "2"),
-				pod_of(s, "train", "3")};
+	uint32_t of_other[3] = {scene_pod(s, "train", "1"), scene_pod(s, "train", "2"),
+				scene_pod(s, "train", "3")};
 
 	cluster_delete(s->cluster, CLUSTER_PODS, STR("train"), STR("0"));
 	train(s, 6, 100);
@@ -252,7 +182,7 @@ static void nor_is_it_free_before_it_is_gone(void **state)
 		    s->found.victims[0] == of_other[2]);
 	cluster_delete(s->cluster, CLUSTER_PODS, STR("train"), STR("7"));
 	assert_takes(s, 1);
-	assert_int_equal(s->found.victims[0], pod_of(s, "train", "6"));
+	assert_int_equal(s->found.victims[0], scene_pod(s, "train", "6"));
 }
 
 static void hold(struct scene *s, bool objective)
@@ -267,7 +197,7 @@ static void hold(struct scene *s, bool objective)
 		.name = STR("first"),
 		.uid = STR("first"),
 		.until_us = 2 * NOW,
-		.pod = pod_of(s, "chat", "first"),
+		.pod = scene_pod(s, "chat", "first"),
 		.objective = objective,
 	};
 
@@ -325,7 +255,7 @@ static void nobody_waits_for_what_makes_no_difference(void **state)
 	assert_takes(s, 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scene_teardown)
 
 int main(void)
 {
