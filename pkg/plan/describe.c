@@ -81,7 +81,7 @@ void plan_describe(const struct plan *plan, struct buf *buf)
 		describe_found(plan, buf);
 		return;
 	}
-	if (plan_untold(plan)) {
+	if (plan_in_doubt(plan)) {
 		describe_untold(plan, buf);
 		return;
 	}

@@ -409,7 +409,7 @@ static bool might_fit_without(struct plan *plan, const size_t *chosen, size_t n,
 	untold = cluster_untold(cluster, &plan->place.ask, node, plan->ask.now_real_us);
 	if (untold.cards > 0)
 		plan->doubt = (struct plan_doubt){true, false, untold.namespace, untold.name};
-	return plan_untold(plan) &&
+	return plan_in_doubt(plan) &&
 	       host_has_room(cluster, &plan->place.ask, &plan->terms, node) == HOST_FITS &&
 	       place_might_fit(&plan->place, node, untold.cards);
 }
@@ -475,7 +475,7 @@ bool plan_finish(struct plan *plan, struct plan_found *ret_found)
 	return true;
 }
 
-bool plan_untold(const struct plan *plan)
+bool plan_in_doubt(const struct plan *plan)
 {
 	return plan->doubt.untold || plan->doubt.ending;
 }

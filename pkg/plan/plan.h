@@ -33,8 +33,8 @@
  *
  * Where it is told soon whose some cards of the node are, or somebody there is about to be gone
  * (cluster/placing/untold.h), and one of the victims might turn out to be one too many then, there
- * is no plan yet: plan_untold(). Who has waited for that long enough asks for a hasty one, which is
- * proven by what is known.
+ * is no plan yet: plan_in_doubt(). Who has waited for that long enough asks for a hasty one, which
+ *is proven by what is known.
  *
  * Other tenants' pods free no quota: where the pod does not fit by quota there is no plan. Where it
  * fits with nobody gone there is none either. What else a pod takes (CPU, memory) is freed by who
@@ -140,7 +140,7 @@ bool plan_step(struct plan *plan, size_t nodes);
 /* What was found, proven by what is true now. False: nothing, or it holds no more. */
 bool plan_finish(struct plan *plan, struct plan_found *ret_found);
 /* It was not taken since it may be too many, which is known in a moment. */
-bool plan_untold(const struct plan *plan);
+bool plan_in_doubt(const struct plan *plan);
 struct plan_counts plan_counts(const struct plan *plan);
 /* "0 of 12 candidates eligible: 7 are not of a lower tier, ...", and of a found one its proof. */
 void plan_describe(const struct plan *plan, struct buf *buf);

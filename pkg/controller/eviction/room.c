@@ -334,7 +334,7 @@ static void go_on(struct eviction_turn *turn)
 		drop(search);
 	else if (plan_finish(search->plan, &found))
 		issue(turn, &self, &found);
-	else if (plan_untold(search->plan))
+	else if (plan_in_doubt(search->plan))
 		wait_a_moment(turn, &self);
 	else
 		give_up_plan(turn, &self);
