@@ -290,12 +290,13 @@ static bool may_admit(const struct topo *topo, const struct topo_request *reques
 enum topo_answer topo_kubelet_admits(const struct topo *topo, const struct topo_request *request)
 {
 	enum layout_policy policy = topo->kubelet.policy;
-	struct topo_request least = with_all_there(request);
+	struct topo_request least;
 
 	if (policy == LAYOUT_POLICY_UNKNOWN)
 		return TOPO_UNKNOWN;
 	if (policy != LAYOUT_POLICY_SINGLE_NUMA && policy != LAYOUT_POLICY_RESTRICTED)
 		return TOPO_YES;
+	least = with_all_there(request);
 	if (!aligns_together(topo, request)) {
 		if (hints_admit_each(topo, &least) && cpus_admit(topo, &least))
 			return TOPO_YES;
