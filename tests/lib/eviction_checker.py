@@ -397,9 +397,11 @@ class Check:
                 yield f"{owner[1]} lost a pod {receipt.begun - losses[-1]:.0f} s ago, not {wait}"
 
     def took(self, receipt, owner, before):
-        """Whether a pod of that workload went by it: one that was not asked, or in vain, was not lost."""
+        """Whether a pod of that workload went by it: one that was not asked, or in vain, was not lost, nor was one by it that
+        another asked to go once it was settled."""
         uids = {v["uid"] for v in receipt.victims if workload(v) == owner}
-        return any(e.uid in uids and e.status < 300 and receipt.begun <= e.begun < before for e in self.evictions)
+        until = before if receipt.settled is None else min(before, receipt.settled + LAG)
+        return any(e.uid in uids and e.status < 300 and receipt.begun <= e.begun < until for e in self.evictions)
 
     def brake(self, receipt):
         """Nobody goes while more than a fifth of the nodes with GPUs are not ready."""

@@ -342,6 +342,16 @@ def test_what_was_told_before_is_no_excuse():
     assert any(fault.endswith("[train/t0] still there") for fault in faults(log)), faults(log)
 
 
+@pytest.mark.parametrize("after, lost", [(2, True), (30, False)])
+def test_a_workload_lost_a_pod_only_by_who_had_it_go(after, lost):
+    """Another receipt, settled at once, and its Job's pod was asked to go so long after it was decided."""
+    log = as_it_should_be()
+    for change in earlier(100, "Refused", victims=[victim("x0", "Job/t")]), both(victims=[victim("t0", "Job/t")]), gone_by(after, "x0"):
+        change(log)
+    log["settled earlier"] = web(0.5, log["settled"]["responseObject"]["status"]["evictions"][-1])
+    assert any("Job/t lost a pod" in fault for fault in faults(log)) == lost, faults(log)
+
+
 @pytest.mark.parametrize("name", FOR_AN_OBJECTIVE)
 def test_each_rule_of_objectives_that_is_broken_is_found(name):
     change, seen, words = FOR_AN_OBJECTIVE[name]
