@@ -141,14 +141,17 @@ void eviction_in_vain(struct eviction_turn *turn, uint32_t pod, const struct rec
 	eviction_look_again(turn, vain->again_us);
 }
 
-/* What is further ahead was said by a clock that has been set back. */
+/* What is further ahead was said by a clock that has been set back. Where nothing is told any more
+ * the need was over meanwhile (an objective was met), and is another one now. */
 bool eviction_waits_in_vain(struct eviction_turn *turn, uint32_t pod)
 {
-	const struct eviction_vain *vain = find_vain(
-		&turn->reconciler->search, cluster_pod_uid(turn->reconciler->cluster, pod));
+	const struct cluster *cluster = turn->reconciler->cluster;
+	const struct eviction_vain *vain =
+		find_vain(&turn->reconciler->search, cluster_pod_uid(cluster, pod));
 
 	if (!vain || vain->again_us <= turn->now_real_us ||
-	    vain->again_us > saturating_add(turn->now_real_us, VAIN_MOST_US))
+	    vain->again_us > saturating_add(turn->now_real_us, VAIN_MOST_US) ||
+	    !cluster_unhelped(cluster, turn->tenant))
 		return false;
 	turn->in_vain = true;
 	eviction_look_again(turn, vain->again_us);
