@@ -176,8 +176,7 @@ static void request_cpus(const struct place *place, const struct cluster_room *r
 	memcpy(request->cpus_taken, room->pinned, sizeof(request->cpus_taken));
 }
 
-static struct topo_request request_of(const struct place *place,
-				      const struct place_cards_view *view)
+struct topo_request place_request_of(const struct place *place, const struct place_cards_view *view)
 {
 	struct topo_request request = {
 		.free = view->free,
@@ -219,9 +218,9 @@ static bool parts_are_admitted(const struct place_cards_view *view)
 	return true;
 }
 
-static struct place_answer fit_required(const struct place *place,
-					const struct place_cards_view *view,
-					const struct topo_request *request)
+struct place_answer place_fit_required(const struct place *place,
+				       const struct place_cards_view *view,
+				       const struct topo_request *request)
 {
 	enum topo_verdict verdict = topo_certain(view->room.topo, place->topology.scope, request);
 
@@ -242,10 +241,10 @@ static struct place_answer fit_required(const struct place *place,
 
 static struct place_answer fit_cards(const struct place *place, const struct place_cards_view *view)
 {
-	struct topo_request request = request_of(place, view);
+	struct topo_request request = place_request_of(place, view);
 
 	if (place->topology.policy == TOPOLOGY_REQUIRED)
-		return fit_required(place, view, &request);
+		return place_fit_required(place, view, &request);
 	if (view->count > 0 && topo_kubelet_admits(view->room.topo, &request) == TOPO_NO)
 		return answer(PLACE_REJECTED, 0);
 	return answer(PLACE_FITS, 0);
@@ -255,12 +254,12 @@ static struct place_answer fit_cards(const struct place *place, const struct pla
 static bool might_be_certain(const struct place *place, const struct place_cards_view *view,
 			     uint32_t untold)
 {
-	struct topo_request request = request_of(place, view);
+	struct topo_request request = place_request_of(place, view);
 
 	request.pending -= MIN(request.pending, untold);
 	if (untold > 0)
 		request.cpus_pending = 0;
-	if (fit_required(place, view, &request).verdict == PLACE_FITS)
+	if (place_fit_required(place, view, &request).verdict == PLACE_FITS)
 		return true;
 	return topo_largest_in_one(view->room.topo, place->topology.scope, view->free, true) >=
 	       request.count + request.pending;
@@ -367,9 +366,11 @@ struct place_answer place_fit(struct place *place, uint32_t node)
 	struct place_line *line = place_line_of(place, node);
 	struct place_answer found = fit(place, node, line);
 
-	if (line != &place->loose || found.verdict == PLACE_FITS ||
-	    found.verdict == PLACE_NO_NODE || found.verdict == PLACE_STRANGER)
+	if (line != &place->loose || found.verdict == PLACE_NO_NODE ||
+	    found.verdict == PLACE_STRANGER)
 		return found;
+	if (found.verdict == PLACE_FITS)
+		return place_leave_held(place, node);
 	return fit_past_holds(place, node, found);
 }
 

@@ -42,6 +42,18 @@ struct place_look *place_look_at(struct place *place, uint32_t node);
  * known of its cards. Good until the next call. */
 struct place_judgment *place_view_cards(struct place *place, struct place_look *look);
 
+/* What is asked of the node's topology, and whether what a policy of Required asks for is certain.
+ */
+struct topo_request place_request_of(const struct place *place,
+				     const struct place_cards_view *view);
+struct place_answer place_fit_required(const struct place *place,
+				       const struct place_cards_view *view,
+				       const struct topo_request *request);
+
+/* held.c: of a node that the pod fits on, FITS or HELD: whether those that room is held for there
+ * do so still once it has come. */
+struct place_answer place_leave_held(struct place *place, uint32_t node);
+
 /* The best set of @view->count cards, from memory where it was asked before. */
 uint64_t place_best_set(struct place *place, const struct place_cards_view *view, bool scoped,
 			int64_t *ret_score);

@@ -53,8 +53,8 @@ enum place_claims {
 /*
  * Equal answers have equal texts. detail: of TOO_FEW which of the ask's cells, of QUOTA which of
  * the decisions made so far, of UNKNOWN_LAYOUT an enum layout_state, of UNCERTAIN an enum
- * topo_verdict, of HELD a hold: without those for others the pod would fit, of CLAIMS an enum
- * place_claims.
+ * topo_verdict, of HELD a hold: without those for others the pod would fit, or the one that it is
+ * for might not fit any more; of CLAIMS an enum place_claims.
  */
 struct place_answer {
 	enum place_verdict verdict;

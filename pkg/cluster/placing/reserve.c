@@ -411,14 +411,36 @@ uint32_t holds_next(const struct cluster *cluster, const struct cluster_ask *ask
 	return hold;
 }
 
-uint32_t cluster_hold_against(const struct cluster *cluster, const struct cluster_ask *ask,
-			      uint32_t node)
+static uint32_t next_against(const struct cluster *cluster, const struct cluster_ask *ask,
+			     uint32_t hold)
 {
-	uint32_t hold = node_at(cluster, node)->first_hold;
-
 	while (hold != TABLE_NONE && !is_against(cluster, hold_at(cluster, hold), ask))
 		hold = hold_at(cluster, hold)->node_next;
 	return hold;
+}
+
+uint32_t cluster_hold_against(const struct cluster *cluster, const struct cluster_ask *ask,
+			      uint32_t node)
+{
+	return next_against(cluster, ask, node_at(cluster, node)->first_hold);
+}
+
+uint32_t cluster_hold_against_next(const struct cluster *cluster, const struct cluster_ask *ask,
+				   uint32_t hold)
+{
+	return next_against(cluster, ask, hold_at(cluster, hold)->node_next);
+}
+
+uint32_t cluster_hold_pod(const struct cluster *cluster, uint32_t hold)
+{
+	const struct hold_record *record = hold_at(cluster, hold);
+	uint32_t pod = pod_find(cluster, intern_str(cluster->intern, record->namespace),
+				intern_str(cluster->intern, record->name));
+
+	if (record->objective || record->owner != INTERN_EMPTY || pod == TABLE_NONE ||
+	    !is_for(cluster, record, pod_at(cluster, pod)))
+		return TABLE_NONE;
+	return pod;
 }
 
 struct hold_view cluster_hold_view(const struct cluster *cluster, uint32_t hold)

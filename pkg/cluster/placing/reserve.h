@@ -54,10 +54,16 @@ uint32_t cluster_holds(const struct cluster *cluster);
 
 /*
  * The first hold of the node that keeps room from the pod of an ask: not one for itself, nor for a
- * tier below its tenant's. TABLE_NONE.
+ * tier below its tenant's; and the next one after @hold. TABLE_NONE.
  */
 uint32_t cluster_hold_against(const struct cluster *cluster, const struct cluster_ask *ask,
 			      uint32_t node);
+uint32_t cluster_hold_against_next(const struct cluster *cluster, const struct cluster_ask *ask,
+				   uint32_t hold);
+
+/* The pod that is to come there. TABLE_NONE: it is not seen, it is there already (an objective), or
+ * it may be any of a workload. */
+uint32_t cluster_hold_pod(const struct cluster *cluster, uint32_t hold);
 
 struct hold_view {
 	struct str namespace, name, id;

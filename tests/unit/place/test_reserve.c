@@ -14,6 +14,7 @@
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
 #include "lib/cards.h"
+#include "lib/layouts.h"
 #include "lib/team.h"
 #include "place/place.h"
 
@@ -431,6 +432,88 @@ static void a_node_that_goes_and_comes_is_held_as_before(void **state)
 	assert_int_equal(verdict_of(s, "train", "low"), PLACE_HELD);
 }
 
+/* --- of a pod that requires a topology */
+
+/* A pod that has this card, or waits and requires two of one NUMA node. */
+static void tell_one(struct scene *s, const char *namespace, const char *name,
+		     const struct str *card, bool terminating)
+{
+	struct device_ask ask = device_ask_units(STR("nvidia.com/gpu"), card ? 1 : 2);
+	struct container_facts container = {CONTAINER_NORMAL, &ask, 1};
+	struct pod_facts facts = {
+		.namespace = str_from(namespace),
+		.name = str_from(name),
+		.uid = str_from(name),
+		.created_us = NOW,
+		.node = card ? STR("n") : STR_NONE,
+		.phase = card ? POD_RUNNING : POD_PENDING,
+		.terminating = terminating,
+		.containers = &container,
+		.n_containers = 1,
+		.device_ids = card,
+		.n_device_ids = card ? 1 : 0,
+		.alignment = {.guaranteed = true,
+			      .whole_cpus = true,
+			      .wished = !card,
+			      .policy = card ? TOPOLOGY_NONE : TOPOLOGY_REQUIRED},
+	};
+
+	assert_int_equal(cluster_apply_pod(s->cluster, &facts, NULL), 0);
+}
+
+/* Eight cards on two NUMA nodes, the first four on the one. All have pods "0" to "7" but those of
+ * the bits of @free; room is held for chat/pair, and chat/next and train/low would like a card. */
+static void take_all_but(struct scene *s, struct machine *machine, uint64_t free)
+{
+	static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7"};
+
+	machine_dgx_h100(machine);
+	machine->layout.kubelet = (struct layout_kubelet){LAYOUT_POLICY_SINGLE_NUMA, false, true};
+	cards_add_node(s->cluster, 8,
+		       (struct node_facts){
+			       .name = STR("n"), .ready = NODE_READY, .layout = &machine->layout});
+	for (unsigned int card = 0; card < 8; card++)
+		if (!(free >> card & 1))
+			tell_one(s, "rest", names[card], &machine->gpus[card].uuid, false);
+	tell_one(s, "chat", "pair", NULL, false);
+	tell_pod(s, "train", "low", 1, NULL);
+	hold_for(s, "pair");
+}
+
+static void nobody_comes_first_whom_kubelet_might_give_what_is_held(void **state)
+{
+	struct scene *s = *state;
+	struct machine machine;
+
+	take_all_but(s, &machine, 0x2c); /* 2 and 3 of one NUMA node, 5 of the other */
+	assert_int_equal(verdict_of(s, "chat", "pair"), PLACE_FITS);
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_HELD);
+	cluster_release_hold(s->cluster, STR("chat"), STR("r1"));
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_FITS);
+}
+
+static void who_takes_what_is_left_in_any_case_may_come(void **state)
+{
+	struct scene *s = *state;
+	struct machine machine;
+
+	take_all_but(s, &machine, 0x0e);
+	assert_int_equal(verdict_of(s, "chat", "pair"), PLACE_FITS);
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_FITS);
+}
+
+/* "3" is on its way out: "2" is half of a pair in a moment. */
+static void what_is_about_to_be_gone_is_room_too(void **state)
+{
+	struct scene *s = *state;
+	struct machine machine;
+
+	take_all_but(s, &machine, 0x64); /* 2 of one NUMA node, 5 and 6 of the other */
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_HELD);
+	tell_one(s, "rest", "3", &machine.gpus[3].uuid, true);
+	assert_int_equal(verdict_of(s, "train", "low"), PLACE_FITS);
+}
+
 static void there_is_a_bound_to_them(void **state)
 {
 	struct scene *s = *state;
@@ -475,6 +558,9 @@ int main(void)
 		TEST(a_successor_has_what_was_held_for_a_pod_that_moves),
 		TEST(for_an_objective_cards_are_held_though_the_pod_runs),
 		TEST(a_node_that_goes_and_comes_is_held_as_before),
+		TEST(nobody_comes_first_whom_kubelet_might_give_what_is_held),
+		TEST(who_takes_what_is_left_in_any_case_may_come),
+		TEST(what_is_about_to_be_gone_is_room_too),
 		TEST(there_is_a_bound_to_them),
 	};
 
