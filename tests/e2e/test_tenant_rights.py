@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from cluster import ROOT, wait_for
+from cluster import ROOT, NotYet, wait_for
 from controller import TENANT_RULES
 from gpus import GPU, pod
 from published import BINDINGS, TENANTS, accepted, bindings_of, row
@@ -236,9 +236,22 @@ ATTEMPTS = [
 ]
 
 
+def wait_effective(vera, vic):
+    """Until the API server's policies, each with watches of its own, go by the quota's status and by the TenantQoS."""
+    for who, verb, path, body, words in (
+            (vic, "POST", PODS, pod("p", GPU, 5), "GpuMemoryQuota team: this pod asks"),
+            (vera, "POST", PODS, pod_with(priorityClassName="gpuqos-inference"), "this pod has PriorityClass gpuqos-inference"),
+            (vic, "PATCH", SPACE, labels(team="rich"), "the label team of namespace vision")):
+        def refused(who=who, verb=verb, path=path, body=body, words=words):
+            answer = who.ask(verb, path + "?dryRun=All", body)
+            return words in answer.message or NotYet(answer)
+        # The API server may take half a minute to find a CRD that was away.
+        wait_for(refused, f"refused: {words}", 90)
+
+
 def test_nothing_that_a_tenant_may_write_sets_it_free(policies, vera, vic, tell):
     policies.api("POST", PODS, pod("half", amount=0, annotations=KAI)).ok()
-    wait_for(lambda: "GpuMemoryQuota team: this pod asks" in vic.ask("POST", PODS + "?dryRun=All", pod("p", GPU, 5)).message, "the policy has seen the status")
+    wait_effective(vera, vic)
     before = [policies.get(path) for path in (TENANT, SPACE, f"{QUOTAS}/team", f"{SPACE}/resourcequotas/gpuqos", f"{PODS}/half")]
     lines, wrong = [], []
     for attempt, who, verb, path, body, words in ATTEMPTS:
