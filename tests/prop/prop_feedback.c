@@ -25,6 +25,7 @@
 #define SOAK_SEEDS 3000
 #define TICK_US    (10 * USEC_PER_SEC)
 #define TICKS      (5 * 60 * 6) /* five hours */
+#define LAST_TICKS 540          /* for them to come to an end */
 #define MOST_LATE  6            /* ticks from a change of the factor to a sample that shows it */
 #define TENANTS    2
 #define START_US   (1700000000 * USEC_PER_SEC)
@@ -69,6 +70,7 @@ struct world {
 	struct trouble trouble;
 	struct tenant tenants[TENANTS];
 	int64_t now_us, blind_until_us;
+	bool ends; /* nobody begins to offend any more */
 	int evictions;
 	uint64_t seed;
 };
@@ -240,7 +242,7 @@ static void maybe_evict(struct world *w, struct tenant *t, const struct feedback
 	t->evicted_us = w->now_us;
 	w->evictions++;
 	t->key++;
-	if (chance(w, 1, 2))
+	if (chance(w, 1, 2) && (t->offends || !w->ends))
 		change_mind(w, t);
 }
 
@@ -317,13 +319,13 @@ static int run(struct world *w)
 
 	for (int i = 0; i < TICKS; i++) {
 		w->now_us += TICK_US;
+		w->ends = i >= TICKS - LAST_TICKS;
 		if (w->trouble.blind_at_times && chance(w, 3, 1000))
 			w->blind_until_us = w->now_us + between(w, 1, 20) * USEC_PER_MIN;
 		for (size_t j = 0; j < TENANTS; j++) {
-			/* The last hour and a half is for them to come to an end. */
-			if (chance(w, 2, 1000) && i < TICKS - 540)
+			if (chance(w, 2, 1000) && !w->ends)
 				change_mind(w, &w->tenants[j]);
-			if (i == TICKS - 540 && w->tenants[j].offends)
+			if (w->ends && w->tenants[j].offends)
 				change_mind(w, &w->tenants[j]);
 			turn(w, &w->tenants[j], &w->tenants[1 - j]);
 			throttled += w->tenants[j].throttle.percent < THROTTLE_WHOLE;

@@ -376,12 +376,11 @@ static void check_admission(const struct topo_request *request, enum topo_answer
 
 	if (layout->kubelet.policy == LAYOUT_POLICY_UNKNOWN)
 		expected = TOPO_UNKNOWN;
+	else if (hints_decide() &&
+		 !oracle_admits(layout, request->free, apart ? request->most : request->count))
+		expected = has_unknown_numa(request->free) ? TOPO_UNKNOWN : TOPO_NO;
 	else if (hints_decide() && !admitted_after_all(request))
-		expected = has_unknown_numa(request->free) ||
-					   oracle_admits(layout, request->free,
-							 apart ? request->most : request->count)
-				   ? TOPO_UNKNOWN
-				   : TOPO_NO;
+		expected = TOPO_UNKNOWN;
 	if (admits != expected && (exact || expected != TOPO_YES || admits != TOPO_UNKNOWN))
 		fail_world("admission", request->free, request->count, NO_SCOPE);
 }
