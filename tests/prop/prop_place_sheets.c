@@ -379,6 +379,7 @@ static void change_slice(struct world *w)
 {
 	uint32_t s = below(w, SLICES), n = below(w, NODES);
 	struct name name = name_of("slice", s), node = name_of("node", n);
+	struct str owner = chance(w, 4) ? STR_NONE : str_from(node.text);
 	struct slice_device devices[2];
 	struct slice_facts facts = {.name = str_from(name.text),
 				    .uid = str_from(name.text),
@@ -387,7 +388,7 @@ static void change_slice(struct world *w)
 				    .pool = str_from(name.text),
 				    .generation = 1,
 				    .slice_count = 1,
-				    .node = str_from(node.text),
+				    .node = owner,
 				    .devices = devices,
 				    .n_devices = below(w, 3)};
 
@@ -400,7 +401,7 @@ static void change_slice(struct world *w)
 			.name = i ? STR("device-1") : STR("device-0"),
 			.type = STR("gpu"),
 			.product = str_from(products[below(w, 3)]),
-			.node = str_from(node.text),
+			.node = owner,
 			.memory = chance(w, 4) ? AMOUNT_UNKNOWN : 80 * GIB,
 			.address = w->machines[n].layout.n_gpus > i ? w->machines[n].gpus[i].pci
 								    : STR_NONE};
@@ -461,7 +462,16 @@ static void change_claim(struct world *w)
 
 /* --- asking */
 
-/* All that is said of a node to a pod, as text. */
+static void add_room(const struct world *w, uint32_t node, struct buf *buf)
+{
+	struct cluster_room room = cluster_room(w->cluster, node);
+
+	buf_printf(buf, "; held: %llx %llx %llx, CPUs %u %u %u", (unsigned long long)room.seen,
+		   (unsigned long long)room.assumed, (unsigned long long)room.leaving,
+		   room.pinned_somewhere, room.pinned[0], room.pinned[1]);
+}
+
+/* All that is said of a node to a pod, as text, and what it is said by. */
 static void answer(struct world *w, struct place_memory *memory, uint32_t pod, uint32_t node,
 		   struct buf *buf)
 {
@@ -478,6 +488,7 @@ static void answer(struct world *w, struct place_memory *memory, uint32_t pod, u
 	place_describe(&place, found, buf);
 	found = place_allows(&place, node);
 	buf_printf(buf, "; allowed: %s", place_reason(found.verdict));
+	add_room(w, node, buf);
 	if (!cluster_node_exists(w->cluster, node))
 		return;
 	score = place_score(&place, node);
@@ -527,7 +538,7 @@ static void ask_some(struct world *w)
 			uint32_t node = cluster_node_find(w->cluster, str_from(name.text));
 
 			if (node != TABLE_NONE)
-				ask_one(w, pod, node, chance(w, 24));
+				ask_one(w, pod, node, chance(w, 6));
 		}
 	}
 }

@@ -140,8 +140,6 @@ void claim_remove(struct cluster *cluster, uint32_t claim)
 {
 	struct device_claim_record *record = device_claim_at(&cluster->dra, claim);
 	struct claim_key key = {record->namespace, record->name};
-	uint32_t nodes[LIMIT_CLAIM_DEVICES];
-	size_t n_nodes = claim_nodes(cluster, claim, nodes);
 
 	ledger_remove_claim(cluster, claim);
 	cluster_mark_dirty(cluster, key.namespace);
@@ -150,10 +148,10 @@ void claim_remove(struct cluster *cluster, uint32_t claim)
 	drop_results(cluster, record);
 	unlink_from_namespace(cluster, claim);
 	map_remove(&cluster->dra.claims_by_name, key_hash(cluster, key), claim);
+	claim_rooms_refresh(cluster, key.namespace, key.name);
 	intern_unref(cluster->intern, record->name);
 	intern_unref(cluster->intern, record->owner_name);
 	table_remove(&cluster->dra.claims, claim);
-	rooms_refresh(cluster, nodes, n_nodes);
 	namespace_release(cluster, key.namespace);
 }
 
@@ -345,9 +343,7 @@ static int apply(struct cluster *cluster, const struct claim_facts *facts, struc
 {
 	struct uid uid = uid_from(&cluster->key, facts->uid);
 	uint32_t claim = claim_find(cluster, facts->namespace, facts->name);
-	uint32_t nodes[LIMIT_CLAIM_DEVICES];
 	struct device_claim_record *record;
-	size_t n_nodes;
 	bool added = claim == TABLE_NONE;
 
 	if (!added)
@@ -370,13 +366,10 @@ static int apply(struct cluster *cluster, const struct claim_facts *facts, struc
 	record->uid = uid;
 	record->created_s = real_seconds(facts->created_us);
 	set_owner(cluster, record, facts);
-	n_nodes = claim_nodes(cluster, claim, nodes);
 	set_contents(cluster, claim, facts);
 	ledger_add_claim(cluster, claim);
-	rooms_refresh(cluster, nodes, n_nodes);
-	n_nodes = claim_nodes(cluster, claim, nodes);
-	rooms_refresh(cluster, nodes, n_nodes);
-	cluster_mark_dirty(cluster, device_claim_at(&cluster->dra, claim)->namespace);
+	claim_rooms_refresh(cluster, record->namespace, record->name);
+	cluster_mark_dirty(cluster, record->namespace);
 	return 0;
 }
 

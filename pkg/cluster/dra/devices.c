@@ -8,71 +8,6 @@
 #include "cluster/dra/dra_internal.h"
 #include "model/claim.h"
 
-/* --- kinds of devices */
-
-static uint32_t device_kind_hash(const struct cluster *cluster, const struct device_kind *kind)
-{
-	uint64_t words[5] = {(uint64_t)kind->memory, kind->driver, kind->type, kind->product,
-			     kind->shared};
-
-	return (uint32_t)hash_bytes(&cluster->key, words, sizeof(words));
-}
-
-static bool device_kind_equals(const void *context, uint32_t handle, const void *key)
-{
-	const struct device_kind *kind = device_kind_at(context, handle), *wanted = key;
-
-	return kind->memory == wanted->memory && kind->driver == wanted->driver &&
-	       kind->type == wanted->type && kind->product == wanted->product &&
-	       kind->shared == wanted->shared;
-}
-
-static void device_kind_forget(struct cluster *cluster, const struct device_kind *kind)
-{
-	intern_unref(cluster->intern, kind->driver);
-	intern_unref(cluster->intern, kind->type);
-	intern_unref(cluster->intern, kind->product);
-}
-
-static uint32_t device_kind_ref(struct cluster *cluster, struct str driver,
-				const struct slice_device *device)
-{
-	struct dra *dra = &cluster->dra;
-	struct device_kind wanted = {
-		.memory = device->memory,
-		.driver = intern_ref(cluster->intern, driver),
-		.type = intern_ref(cluster->intern, device->type),
-		.product = intern_ref(cluster->intern, device->product),
-		.first_offer = TABLE_NONE,
-		.shared = device->shared,
-	};
-	uint32_t hash = device_kind_hash(cluster, &wanted);
-	uint32_t kind =
-		map_find(&dra->device_kinds_by_value, hash, device_kind_equals, dra, &wanted);
-
-	if (kind != MAP_NONE) {
-		device_kind_forget(cluster, &wanted);
-	} else {
-		kind = table_add(&dra->device_kinds);
-		*device_kind_at(dra, kind) = wanted;
-		map_insert(&dra->device_kinds_by_value, hash, kind);
-	}
-	device_kind_at(dra, kind)->devices++;
-	return kind;
-}
-
-static void device_kind_unref(struct cluster *cluster, uint32_t kind)
-{
-	struct dra *dra = &cluster->dra;
-	struct device_kind *record = device_kind_at(dra, kind);
-
-	if (--record->devices > 0)
-		return;
-	map_remove(&dra->device_kinds_by_value, device_kind_hash(cluster, record), kind);
-	device_kind_forget(cluster, record);
-	table_remove(&dra->device_kinds, kind);
-}
-
 static void set_offered(struct cluster *cluster, struct device_record *device, bool offered)
 {
 	struct device_kind *kind;
@@ -306,10 +241,26 @@ static void take_pool(struct cluster *cluster, struct taken *taken, uint32_t poo
 			take_node(cluster, taken, device_at(dra, device)->node);
 }
 
+static void put_back_claims(struct cluster *cluster, const struct taken *taken)
+{
+	uint32_t next;
+
+	for (uint32_t claim = taken->first_claim; claim != TABLE_NONE; claim = next) {
+		struct device_claim_record *record = device_claim_at(&cluster->dra, claim);
+
+		next = record->out_next;
+		record->out = false;
+		ledger_add_claim(cluster, claim);
+		claim_rooms_refresh(cluster, record->namespace, record->name);
+		cluster_mark_dirty(cluster, record->namespace);
+	}
+}
+
 static void put_back(struct cluster *cluster, const struct taken *taken)
 {
 	uint32_t next;
 
+	put_back_claims(cluster, taken);
 	for (uint32_t node = taken->first_node; node != TABLE_NONE; node = next) {
 		struct node_record *record = node_at(cluster, node);
 
@@ -322,14 +273,6 @@ static void put_back(struct cluster *cluster, const struct taken *taken)
 		}
 		room_refresh(cluster, node);
 		node_release(cluster, node);
-	}
-	for (uint32_t claim = taken->first_claim; claim != TABLE_NONE; claim = next) {
-		struct device_claim_record *record = device_claim_at(&cluster->dra, claim);
-
-		next = record->out_next;
-		record->out = false;
-		ledger_add_claim(cluster, claim);
-		cluster_mark_dirty(cluster, record->namespace);
 	}
 }
 

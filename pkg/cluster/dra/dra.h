@@ -98,12 +98,14 @@ struct claim_result {
 
 /* A ResourceClaim that a pod names; INTERN_EMPTY: one that is still to be made. */
 struct pod_claim {
-	uint32_t name, next;
+	uint32_t pod, name, next;
+	uint32_t holder_next, holder_prev; /* while it is in use */
 };
 
 /* A claim, seen or not, that pods name which are on nodes. */
 struct claim_holder {
-	uint32_t namespace, name, pods;
+	uint32_t namespace, name;
+	uint32_t first; /* struct pod_claim, by its holder's links */
 };
 
 struct dra {

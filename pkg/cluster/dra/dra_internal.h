@@ -43,6 +43,11 @@ void class_offers_outdate(struct cluster *cluster);
 void class_rooms_refresh(struct cluster *cluster);
 void class_offers_refresh(struct cluster *cluster);
 
+/* --- device_kinds.c: of a GPU; each reference is a device's */
+uint32_t device_kind_ref(struct cluster *cluster, struct str driver,
+			 const struct slice_device *device);
+void device_kind_unref(struct cluster *cluster, uint32_t kind);
+
 /* --- devices.c */
 
 /* The dearest offer of @resource among the devices of a node, or NULL. */
@@ -73,28 +78,28 @@ uint32_t claim_gpus(const struct cluster *cluster, uint32_t claim);
 
 /* --- podclaims.c */
 
-/* Nodes that its devices are on, at most LIMIT_CLAIM_DEVICES, to be looked at when they change:
- * which cards pods there have follows from it. */
-size_t claim_nodes(const struct cluster *cluster, uint32_t claim, uint32_t *ret_nodes);
-void rooms_refresh(struct cluster *cluster, const uint32_t *nodes, size_t n);
+/* After a change of a claim or its devices: the rooms of nodes that pods are on which name it,
+ * since which cards they have follows from it; not of nodes that are taken out of the sums. */
+void claim_rooms_refresh(struct cluster *cluster, uint32_t namespace, uint32_t name);
 
 /* What a pod names, by its record. */
 
 bool pod_claims_are(const struct cluster *cluster, const struct pod_record *pod,
 		    const struct pod_facts *facts);
-void pod_claims_set(struct cluster *cluster, struct pod_record *pod, const struct pod_facts *facts);
+void pod_claims_set(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts);
 void pod_claims_drop(struct cluster *cluster, struct pod_record *pod);
 /* Whether the claims count as in use: the pod is, or is assumed to be, on a node. */
 bool pod_claims_count(const struct pod_record *pod);
-/* They do from now on, or no more. */
-void pod_claims_hold(struct cluster *cluster, const struct pod_record *pod, int sign);
+/* They do from now on, wherever the pod goes. */
+void pod_claims_hold(struct cluster *cluster, const struct pod_record *pod);
+void pod_claims_let_go(struct cluster *cluster, const struct pod_record *pod); /* no more */
 /* Whether a pod on a node names it. */
 bool claim_is_held(const struct cluster *cluster, const struct device_claim_record *claim);
 
-/* The cards of @node that the devices of the pod's claims are, or are parts of, and how many are
+/* The cards of the pod's node that the devices of its claims are, or are parts of, and how many are
  * none that its layout lists. */
-uint64_t pod_claim_cards(const struct cluster *cluster, const struct node_record *node,
-			 const struct pod_record *pod, uint32_t *ret_others);
+uint64_t pod_claim_cards(const struct cluster *cluster, const struct pod_record *pod,
+			 uint32_t *ret_others);
 /* GPUs of all of them, as claim_gpus(). */
 uint32_t pod_claim_gpus(const struct cluster *cluster, const struct pod_record *pod);
 

@@ -38,15 +38,20 @@ void pod_claims_drop(struct cluster *cluster, struct pod_record *pod)
 	}
 }
 
-void pod_claims_set(struct cluster *cluster, struct pod_record *pod, const struct pod_facts *facts)
+void pod_claims_set(struct cluster *cluster, uint32_t pod, const struct pod_facts *facts)
 {
-	pod_claims_drop(cluster, pod);
+	struct pod_record *record = pod_at(cluster, pod);
+
+	pod_claims_drop(cluster, record);
 	for (size_t i = facts->n_claims; i-- > 0;) {
 		uint32_t h = table_add(&cluster->dra.pod_claims);
 
 		*pod_claim_at(&cluster->dra, h) = (struct pod_claim){
-			intern_ref(cluster->intern, facts->claims[i]), pod->first_claim};
-		pod->first_claim = h;
+			.pod = pod,
+			.name = intern_ref(cluster->intern, facts->claims[i]),
+			.next = record->first_claim,
+		};
+		record->first_claim = h;
 	}
 }
 
@@ -86,37 +91,79 @@ bool claim_is_held(const struct cluster *cluster, const struct device_claim_reco
 	       TABLE_NONE;
 }
 
-/* Makes the first, or ends the last. */
-static void holder_change(struct cluster *cluster, struct holder_key key, uint32_t holder)
+static uint32_t holder_add(struct cluster *cluster, struct holder_key key)
 {
 	struct dra *dra = &cluster->dra;
+	uint32_t holder = table_add(&dra->claim_holders);
 
-	if (holder == TABLE_NONE) {
-		holder = table_add(&dra->claim_holders);
-		*holder_at(dra, holder) = (struct claim_holder){
-			key.namespace, intern_ref_handle(cluster->intern, key.name), 1};
-		map_insert(&dra->claim_holders_by_name, holder_hash(cluster, key), holder);
-		return;
-	}
-	map_remove(&dra->claim_holders_by_name, holder_hash(cluster, key), holder);
-	intern_unref(cluster->intern, key.name);
-	table_remove(&dra->claim_holders, holder);
+	*holder_at(dra, holder) = (struct claim_holder){
+		key.namespace, intern_ref_handle(cluster->intern, key.name), TABLE_NONE};
+	map_insert(&dra->claim_holders_by_name, holder_hash(cluster, key), holder);
+	return holder;
 }
 
-static void hold(struct cluster *cluster, struct holder_key key, int sign)
+static void holder_remove(struct cluster *cluster, struct holder_key key, uint32_t holder)
 {
+	map_remove(&cluster->dra.claim_holders_by_name, holder_hash(cluster, key), holder);
+	intern_unref(cluster->intern, key.name);
+	table_remove(&cluster->dra.claim_holders, holder);
+}
+
+static void link_to_holder(struct dra *dra, uint32_t holder, uint32_t pod_claim)
+{
+	struct pod_claim *record = pod_claim_at(dra, pod_claim);
+	uint32_t first = holder_at(dra, holder)->first;
+
+	record->holder_next = first;
+	record->holder_prev = TABLE_NONE;
+	if (first != TABLE_NONE)
+		pod_claim_at(dra, first)->holder_prev = pod_claim;
+	holder_at(dra, holder)->first = pod_claim;
+}
+
+static void unlink_from_holder(struct dra *dra, uint32_t holder, uint32_t pod_claim)
+{
+	const struct pod_claim *record = pod_claim_at(dra, pod_claim);
+
+	if (record->holder_next != TABLE_NONE)
+		pod_claim_at(dra, record->holder_next)->holder_prev = record->holder_prev;
+	if (record->holder_prev != TABLE_NONE)
+		pod_claim_at(dra, record->holder_prev)->holder_next = record->holder_next;
+	else
+		holder_at(dra, holder)->first = record->holder_next;
+}
+
+static void hold(struct cluster *cluster, uint32_t namespace, uint32_t pod_claim)
+{
+	struct holder_key key = {namespace, pod_claim_at(&cluster->dra, pod_claim)->name};
 	uint32_t holder = holder_find(cluster, key), claim;
 
-	if (holder != TABLE_NONE && holder_at(&cluster->dra, holder)->pods + (uint32_t)sign > 0) {
-		holder_at(&cluster->dra, holder)->pods += (uint32_t)sign;
+	if (holder != TABLE_NONE) {
+		link_to_holder(&cluster->dra, holder, pod_claim);
 		return;
 	}
-	claim = claim_of_pod(cluster, key.namespace, key.name);
+	claim = claim_of_pod(cluster, namespace, key.name);
 	ledger_remove_claim(cluster, claim);
-	holder_change(cluster, key, holder);
+	link_to_holder(&cluster->dra, holder_add(cluster, key), pod_claim);
 	ledger_add_claim(cluster, claim);
 	if (claim != TABLE_NONE)
-		cluster_mark_dirty(cluster, key.namespace);
+		cluster_mark_dirty(cluster, namespace);
+}
+
+static void let_go(struct cluster *cluster, uint32_t namespace, uint32_t pod_claim)
+{
+	struct holder_key key = {namespace, pod_claim_at(&cluster->dra, pod_claim)->name};
+	uint32_t holder = holder_find(cluster, key), claim;
+
+	unlink_from_holder(&cluster->dra, holder, pod_claim);
+	if (holder_at(&cluster->dra, holder)->first != TABLE_NONE)
+		return;
+	claim = claim_of_pod(cluster, namespace, key.name);
+	ledger_remove_claim(cluster, claim);
+	holder_remove(cluster, key, holder);
+	ledger_add_claim(cluster, claim);
+	if (claim != TABLE_NONE)
+		cluster_mark_dirty(cluster, namespace);
 }
 
 bool pod_claims_count(const struct pod_record *pod)
@@ -124,49 +171,49 @@ bool pod_claims_count(const struct pod_record *pod)
 	return pod->first_claim != TABLE_NONE && pod->node != TABLE_NONE && !pod_finished(pod);
 }
 
-void pod_claims_hold(struct cluster *cluster, const struct pod_record *pod, int sign)
+void pod_claims_hold(struct cluster *cluster, const struct pod_record *pod)
 {
-	uint32_t h = pod->first_claim;
+	for (uint32_t h = pod->first_claim; h != TABLE_NONE;
+	     h = pod_claim_at(&cluster->dra, h)->next)
+		hold(cluster, pod->namespace, h);
+}
 
-	for (; h != TABLE_NONE; h = pod_claim_at(&cluster->dra, h)->next)
-		hold(cluster,
-		     (struct holder_key){pod->namespace, pod_claim_at(&cluster->dra, h)->name},
-		     sign);
+void pod_claims_let_go(struct cluster *cluster, const struct pod_record *pod)
+{
+	for (uint32_t h = pod->first_claim; h != TABLE_NONE;
+	     h = pod_claim_at(&cluster->dra, h)->next)
+		let_go(cluster, pod->namespace, h);
 }
 
 /* --- which cards they are */
 
-size_t claim_nodes(const struct cluster *cluster, uint32_t claim, uint32_t *ret_nodes)
+/* Pods that share a claim are mostly on one node, and follow each other. */
+void claim_rooms_refresh(struct cluster *cluster, uint32_t namespace, uint32_t name)
 {
-	const struct dra *dra = &cluster->dra;
-	uint32_t h = device_claim_at(dra, claim)->first_result;
-	size_t n = 0;
+	uint32_t holder = holder_find(cluster, (struct holder_key){namespace, name});
+	uint32_t h = holder == TABLE_NONE ? TABLE_NONE : holder_at(&cluster->dra, holder)->first;
+	uint32_t last = TABLE_NONE;
 
-	for (; h != TABLE_NONE; h = result_at(dra, h)->next) {
-		uint32_t device =
-			device_find(cluster, result_at(dra, h)->pool, result_at(dra, h)->device);
-		uint32_t node = device == TABLE_NONE ? TABLE_NONE : device_at(dra, device)->node;
+	for (; h != TABLE_NONE; h = pod_claim_at(&cluster->dra, h)->holder_next) {
+		uint32_t node = pod_at(cluster, pod_claim_at(&cluster->dra, h)->pod)->node;
 
-		if (node != TABLE_NONE && (n == 0 || ret_nodes[n - 1] != node))
-			ret_nodes[n++] = node;
+		if (node != last && !node_at(cluster, node)->out)
+			room_refresh(cluster, node);
+		last = node;
 	}
-	return n;
 }
 
-void rooms_refresh(struct cluster *cluster, const uint32_t *nodes, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		room_refresh(cluster, nodes[i]);
-}
-
-/* A card of the layout by either of its names; 0. */
-static uint64_t card_of(const struct cluster *cluster, const struct node_record *node,
+/* A card of the layout by either of its names; 0. Every node has cards at the same addresses. */
+static uint64_t card_of(const struct cluster *cluster, uint32_t handle,
 			const struct device_record *device)
 {
+	const struct node_record *node = node_at(cluster, handle);
 	const struct str names[] = {intern_str(cluster->intern, node->wires.cards),
 				    intern_str(cluster->intern, node->wires.addresses)};
 	const uint64_t ids[] = {device->card, device->address};
 
+	if (device->node != TABLE_NONE && device->node != handle)
+		return 0;
 	for (size_t k = 0; k < ARRAY_SIZE(ids); k++)
 		for (uint32_t i = 0; ids[k] != 0 && i < names[k].len / sizeof(ids[k]); i++)
 			if (memcmp(&names[k].data[i * sizeof(ids[k])], &ids[k], sizeof(ids[k])) ==
@@ -175,8 +222,8 @@ static uint64_t card_of(const struct cluster *cluster, const struct node_record 
 	return 0;
 }
 
-static uint64_t cards_of_claim(const struct cluster *cluster, const struct node_record *node,
-			       uint32_t claim, uint32_t *others)
+static uint64_t cards_of_claim(const struct cluster *cluster, uint32_t node, uint32_t claim,
+			       uint32_t *others)
 {
 	const struct dra *dra = &cluster->dra;
 	uint32_t h = device_claim_at(dra, claim)->first_result;
@@ -196,8 +243,8 @@ static uint64_t cards_of_claim(const struct cluster *cluster, const struct node_
 	return set;
 }
 
-uint64_t pod_claim_cards(const struct cluster *cluster, const struct node_record *node,
-			 const struct pod_record *pod, uint32_t *ret_others)
+uint64_t pod_claim_cards(const struct cluster *cluster, const struct pod_record *pod,
+			 uint32_t *ret_others)
 {
 	uint64_t set = 0;
 
@@ -208,7 +255,7 @@ uint64_t pod_claim_cards(const struct cluster *cluster, const struct node_record
 			claim_of_pod(cluster, pod->namespace, pod_claim_at(&cluster->dra, h)->name);
 
 		if (claim != TABLE_NONE)
-			set |= cards_of_claim(cluster, node, claim, ret_others);
+			set |= cards_of_claim(cluster, pod->node, claim, ret_others);
 	}
 	return set;
 }
@@ -273,8 +320,7 @@ struct cluster_claims cluster_claims_on(const struct cluster *cluster,
 		claims.devices += claim_gpus(cluster, ask->claims[i]);
 		claims.allocated = claims.allocated && claim->allocated;
 		claims.numa_together = claims.numa_together && claim->numa_together;
-		claims.cards |= cards_of_claim(cluster, node_at(cluster, node), ask->claims[i],
-					       &claims.others);
+		claims.cards |= cards_of_claim(cluster, node, ask->claims[i], &claims.others);
 	}
 	return claims;
 }

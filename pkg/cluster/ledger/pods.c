@@ -197,7 +197,7 @@ void pod_remove(struct cluster *cluster, uint32_t pod)
 		cluster_mark_dirty(cluster, key.namespace);
 	}
 	if (pod_claims_count(record))
-		pod_claims_hold(cluster, record, -1);
+		pod_claims_let_go(cluster, record);
 	pod_claims_drop(cluster, record);
 	pod_unlink_from_node(cluster, pod);
 	unlink_from_namespace(cluster, pod);
@@ -441,12 +441,12 @@ static void update_claims(struct cluster *cluster, uint32_t pod, const struct po
 	uint32_t node = entry->node;
 
 	if (held && (!same || !holds))
-		pod_claims_hold(cluster, record, -1);
+		pod_claims_let_go(cluster, record);
 	if (!same)
-		pod_claims_set(cluster, record, facts);
+		pod_claims_set(cluster, pod, facts);
 	update(cluster, pod, facts, uid, entry);
 	if (holds && !(held && same))
-		pod_claims_hold(cluster, record, 1);
+		pod_claims_hold(cluster, record);
 	if (!same)
 		room_refresh(cluster, node);
 }

@@ -5,6 +5,7 @@
  */
 #include "base/limits.h"
 #include "cluster/internal.h"
+#include "cluster/nodes/gpunodes_internal.h"
 
 /* A node's offers as kinds, each holding a reference. */
 struct kinds {
@@ -34,6 +35,7 @@ uint32_t node_get(struct cluster *cluster, struct str name)
 	record->published = record->state = record->told = LAYOUT_IS_ABSENT;
 	record->agent_lives = agent_lives_on(cluster, name);
 	record->gpu_node = gpu_node_find(cluster, name);
+	seen_pin(cluster, record); /* which may know pods that nobody else knows yet */
 	name_insert(cluster, CLUSTER_NODES, node);
 	room_born(cluster, node);
 	return node;

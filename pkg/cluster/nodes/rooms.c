@@ -40,7 +40,7 @@ uint64_t pod_cards(const struct cluster *cluster, const struct node_record *node
 {
 	const struct seen_pod *seen = seen_pod_of(cluster, node, pod);
 	uint32_t claimed;
-	uint64_t set = pod_claim_cards(cluster, node, pod, &claimed);
+	uint64_t set = pod_claim_cards(cluster, pod, &claimed);
 
 	if (seen && seen->n_cards + seen->others > 0)
 		set |= seen_cards(cluster, node, seen, ret_others);

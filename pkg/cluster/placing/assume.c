@@ -27,8 +27,10 @@ static void move(struct cluster *cluster, uint32_t pod, uint32_t node, uint64_t 
 	}
 	record->cards = cards;
 	ledger_add(cluster, pod);
-	if (held != pod_claims_count(record))
-		pod_claims_hold(cluster, record, held ? -1 : 1);
+	if (held && !pod_claims_count(record))
+		pod_claims_let_go(cluster, record);
+	else if (!held && pod_claims_count(record))
+		pod_claims_hold(cluster, record);
 	cluster_mark_dirty(cluster, record->namespace);
 	room_refresh(cluster, before);
 	if (node != before)
