@@ -4,6 +4,7 @@
 
 #include "api/pack.h"
 #include "api/wire.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "cluster/leaving/budgets.h"
 #include "cluster/volumes/volumes.h"
@@ -12,6 +13,9 @@
 
 /* Of a watch that is open again what has changed meanwhile is read so soon. */
 #define CURRENT_US (USEC_PER_SEC / 5)
+/* How long all others wait for a kind of another project: API servers that start, and webhooks that
+ * move to another node, are back by then. */
+#define FOREIGN_US (60 * USEC_PER_SEC)
 /* However many budgets ask for new labels, all pods are not read more often. */
 #define LABELS_AGAIN_US (60 * USEC_PER_SEC)
 
@@ -29,7 +33,9 @@ struct caches {
 	struct caches_options options;
 	struct loop *loop;
 	struct cache cache[CLUSTER_KIND_COUNT];
-	bool volumes_begun;
+	bool volumes_begun, without_foreign; /* kinds of other projects are not waited for any more
+					      */
+	struct loop_timer foreign;
 	struct loop_timer labels;   /* all pods are to be read anew */
 	int64_t labels_earliest_us; /* monotonic */
 };
@@ -198,17 +204,56 @@ static void on_opened(void *context)
 			reflector_hurry(cache->caches->cache[i].reflector);
 }
 
+static bool is_foreign(enum cluster_kind kind)
+{
+	return kinds_watched(kind)->foreign;
+}
+
+static bool are_synced(const struct caches *caches, bool with_foreign)
+{
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
+		enum cluster_kind kind = (enum cluster_kind)i;
+
+		if (!caches->cache[i].synced && !cluster_is_of_volumes(kind) &&
+		    (with_foreign || !is_foreign(kind)))
+			return false;
+	}
+	return true;
+}
+
+static void go_without_foreign(void *context)
+{
+	struct caches *caches = context;
+	struct reflector_stats stats;
+
+	caches->without_foreign = true;
+	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
+		if (caches->cache[i].synced || !is_foreign((enum cluster_kind)i))
+			continue;
+		reflector_stats(caches->cache[i].reflector, &stats);
+		log_error(caches->options.log, "all else is read: goes on without this kind",
+			  LOG_CSTR("resource", kinds_watched((enum cluster_kind)i)->type->plural),
+			  LOG_CSTR("error", stats.last_error.message));
+	}
+	caches->options.synced(caches->options.context);
+}
+
 static void on_synced(void *context)
 {
 	struct cache *cache = context;
+	struct caches *caches = cache->caches;
 
 	cache->synced = true;
 	if (cluster_is_of_volumes(cache->kind))
 		return;
 	if (cache->kind == CLUSTER_BUDGETS)
-		reflector_start(cache->caches->cache[CLUSTER_PODS].reflector);
-	if (caches_synced(cache->caches))
-		cache->caches->options.synced(cache->caches->options.context);
+		reflector_start(caches->cache[CLUSTER_PODS].reflector);
+	if (are_synced(caches, true))
+		loop_timer_clear(&caches->foreign);
+	else if (are_synced(caches, false) && !caches->without_foreign)
+		loop_timer_set(&caches->foreign, loop_now(caches->loop) + FOREIGN_US);
+	if (caches_synced(caches))
+		caches->options.synced(caches->options.context);
 }
 
 void caches_refresh(struct caches *caches, enum cluster_kind kind)
@@ -264,6 +309,8 @@ struct caches *caches_new(struct kube_client *client, const struct caches_option
 	caches->options = *options;
 	caches->loop = kube_client_loop(client);
 	loop_timer_init(&caches->labels, caches->loop, "labels of pods", read_labels, caches);
+	loop_timer_init(&caches->foreign, caches->loop, "kinds of others", go_without_foreign,
+			caches);
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 		const struct kinds_watched *watched = kinds_watched((enum cluster_kind)i);
 		struct cache *cache = &caches->cache[i];
@@ -299,6 +346,7 @@ void caches_free(struct caches *caches)
 	if (!caches)
 		return;
 	loop_timer_clear(&caches->labels);
+	loop_timer_clear(&caches->foreign);
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 		reflector_free(caches->cache[i].reflector);
 		expectations_free(caches->cache[i].expectations);
@@ -316,10 +364,7 @@ void caches_start(struct caches *caches)
 
 bool caches_synced(const struct caches *caches)
 {
-	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++)
-		if (!caches->cache[i].synced && !cluster_is_of_volumes((enum cluster_kind)i))
-			return false;
-	return true;
+	return are_synced(caches, !caches->without_foreign);
 }
 
 const struct reflector *caches_reflector(const struct caches *caches, enum cluster_kind kind)

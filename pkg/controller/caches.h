@@ -18,7 +18,7 @@ struct caches_options {
 	const struct source_table *table; /* borrowed; NULL: none */
 	struct str home;                  /* namespace of the Leases; borrowed for life */
 	void (*touched)(void *context); /* after each object: tenants and namespaces may be dirty */
-	void (*synced)(void *context);  /* every kind is complete for the first time */
+	void (*synced)(void *context);  /* caches_synced(), and again after each caches_refresh() */
 	void *context;
 	struct log *log;
 	struct hash_key hash_key;
@@ -28,6 +28,8 @@ struct caches_options {
 struct caches *caches_new(struct kube_client *client, const struct caches_options *options);
 void caches_free(struct caches *caches);
 void caches_start(struct caches *caches);
+/* Every kind was complete once, but for those of volumes; one of another project that cannot be
+ * read counts as empty a minute after all others were. */
 bool caches_synced(const struct caches *caches);
 
 /*

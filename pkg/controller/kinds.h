@@ -29,6 +29,9 @@ struct kinds_watched {
 	const char *field_selector, *label_selector;
 	/* Where it is not served there is none: CRDs older than the controller, or no DRA. */
 	bool optional;
+	/* Of another project, whose list may fail (its conversion webhook is down, RBAC is of
+	 * before it) when all else can be read: what it tells is then not known. */
+	bool foreign;
 	bool at_home; /* in the controller's namespace alone */
 };
 

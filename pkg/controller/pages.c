@@ -318,11 +318,12 @@ void pages_write_metrics(const struct pages_view *view, struct buf *page)
 }
 
 /* "[+] cache pods: complete, heard 3 s ago" */
-static void write_cache(const char *kind, const struct reflector_stats *stats, int64_t now_us,
-			struct buf *text)
+static void write_cache(const char *kind, const struct reflector_stats *stats, bool missed,
+			int64_t now_us, struct buf *text)
 {
 	const char *state = stats->absent   ? "not installed, counts as empty"
 			    : stats->synced ? "complete"
+			    : missed        ? "cannot be read, counts as empty"
 					    : "not complete yet";
 
 	buf_printf(text, "[%c] cache %s: %s", stats->synced ? '+' : '-', kind, state);
@@ -336,16 +337,17 @@ static void write_cache(const char *kind, const struct reflector_stats *stats, i
 
 bool pages_write_caches(const struct pages_view *view, struct buf *text)
 {
-	bool all = true;
+	bool synced = caches_synced(view->caches);
 
 	for (size_t i = 0; i < CLUSTER_KIND_COUNT; i++) {
 		struct reflector_stats stats;
+		bool missed;
 
 		if (!caches_begun(view->caches, (enum cluster_kind)i))
 			continue;
 		reflector_stats(caches_reflector(view->caches, (enum cluster_kind)i), &stats);
-		all = all && (stats.synced || cluster_is_of_volumes((enum cluster_kind)i));
-		write_cache(kind_name(view, i), &stats, view->now_us, text);
+		missed = synced && !cluster_is_of_volumes((enum cluster_kind)i);
+		write_cache(kind_name(view, i), &stats, missed, view->now_us, text);
 	}
-	return all;
+	return synced;
 }

@@ -165,6 +165,6 @@ def test_what_happened_fires(seen):
         alerts = {alert["labels"]["alertname"] for alert in seen.api("alerts")["alerts"]}
         return {"GpuqosTopologyMismatch", "GpuqosThrottledTooLong"} <= alerts and alerts or NotYet(alerts)
     alerts = wait_for(pending, "alerts of the scene are pending")
-    broken = {"GpuqosNotLeading", "GpuqosWatchStale", "GpuqosLedgerDrift", "GpuqosObjectsUnreadable", "GpuqosMessagesLost",
+    broken = {"GpuqosNotLeading", "GpuqosWatchStale", "GpuqosKindUnread", "GpuqosLedgerDrift", "GpuqosObjectsUnreadable", "GpuqosMessagesLost",
               "GpuqosReconcileFailing", "GpuqosPrometheusDown", "GpuqosAgentNotPublishing"}
     assert not alerts & broken, alerts

@@ -162,6 +162,34 @@ static void nothing_is_written_before_every_kind_is_complete(void **state)
 	fake_kube_expect(&w->kube, "PATCH namespaces /a");
 }
 
+#define ZONES "WATCH noderesourcetopologies"
+
+static void check_page(const struct world *w, bool ready, const char *line)
+{
+	struct buf text CLEANUP(buf_clear) = {0};
+
+	buf_init(&text, 4096);
+	assert_int_equal(controller_ready(w->controller, &text), ready);
+	assert_non_null(strstr(text.data, line));
+}
+
+static void a_kind_of_another_project_that_cannot_be_read_holds_nothing_up(void **state)
+{
+	struct world *w = *state;
+
+	begin(w, false);
+	sync_all(w, ZONES);
+	fake_kube_refuse(&w->kube, ZONES, ERROR_UNAVAILABLE, 500);
+	fake_kube_pass(&w->kube, 55 * USEC_PER_SEC);
+	assert_false(writes_anything(w));
+	check_page(w, false, "[-] cache noderesourcetopologies: not complete yet");
+	fake_kube_pass(&w->kube, 10 * USEC_PER_SEC);
+	fake_kube_expect(&w->kube, "PATCH namespaces /a");
+	check_page(w, true, "[-] cache noderesourcetopologies: cannot be read, counts as empty");
+	end_initial(w, ZONES);
+	check_page(w, true, "[+] cache noderesourcetopologies: complete");
+}
+
 static void the_gates_are_written_before_the_status(void **state)
 {
 	struct world *w = *state;
@@ -397,6 +425,7 @@ int main(void)
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(nothing_is_written_before_every_kind_is_complete),
+		CASE(a_kind_of_another_project_that_cannot_be_read_holds_nothing_up),
 		CASE(the_gates_are_written_before_the_status),
 		CASE(own_writes_are_not_repeated_before_the_watch_shows_them),
 		CASE(a_relist_of_one_kind_forgets_no_writes_of_another),
