@@ -44,7 +44,7 @@ static void describe_untold(const struct plan *plan, struct buf *buf)
 	const struct plan_doubt *doubt = &plan->doubt;
 
 	buf_printf(buf, "on %.*s fewer may be enough once ",
-		   STR_ARGS(cluster_node_name(plan->tools.cluster, plan->best.node)));
+		   STR_ARGS(cluster_node_name(plan->tools.cluster, doubt->node)));
 	if (doubt->untold)
 		buf_add_cstr(buf, "it is told which cards ");
 	buf_printf(buf, "pod %.*s/%.*s %s", STR_ARGS(doubt->namespace), STR_ARGS(doubt->name),

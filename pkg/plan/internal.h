@@ -97,9 +97,10 @@ struct plan {
 	struct plan_set best;
 	struct plan_counts of_best; /* of its node alone, as it was proven */
 	struct plan_doubt {
-		bool untold, ending;        /* it is not told which cards it has; it ends */
-		struct str namespace, name; /* a pod's; borrowed of the cluster */
-	} doubt;                            /* why what was found is not taken */
+		bool untold, ending; /* it is not told which cards it has; it ends */
+		uint32_t node;
+		struct str namespace, name; /* a pod's; borrowed of the cluster, or kept */
+	} doubt;                            /* why nothing is looked for, or is not taken */
 	uint64_t cards;
 	uint32_t trials;
 	uint32_t fits_on;    /* the node that it fits with nobody gone; TABLE_NONE */

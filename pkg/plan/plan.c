@@ -190,11 +190,32 @@ static bool could_host(struct plan *plan, uint32_t node)
 	return verdict == HOST_FITS;
 }
 
-static bool fits_now(struct plan *plan, uint32_t node)
+/* The hold may be gone before the plan is described. */
+static struct str keep(struct plan *plan, struct str text)
 {
-	return host_has_room(plan->tools.cluster, &plan->place.ask, &plan->terms, node) ==
-		       HOST_FITS &&
-	       place_fit(&plan->place, node).verdict == PLACE_FITS;
+	const char *copy = arena_strndup(&plan->kept, text.data, text.len);
+
+	return copy ? (struct str){copy, text.len} : STR_NONE;
+}
+
+/* Whether it fits as it is; or only not before who room is held for, who is there in a moment. */
+static void look_now(struct plan *plan, uint32_t node)
+{
+	const struct cluster *cluster = plan->tools.cluster;
+	struct place_answer found;
+	struct hold_view hold;
+
+	if (host_has_room(cluster, &plan->place.ask, &plan->terms, node) != HOST_FITS)
+		return;
+	found = place_fit(&plan->place, node);
+	if (found.verdict == PLACE_FITS)
+		plan->fits_on = node;
+	if (found.verdict != PLACE_HELD || plan->ask.hasty || plan_in_doubt(plan) ||
+	    !place_might_fit(&plan->place, node, 0))
+		return;
+	hold = cluster_hold_view(cluster, found.detail);
+	plan->doubt = (struct plan_doubt){true, false, node, keep(plan, hold.namespace),
+					  keep(plan, hold.name)};
 }
 
 static void add_lead(struct plan *plan, const struct plan_lead *lead)
@@ -222,8 +243,7 @@ static void sift(struct plan *plan, uint32_t node)
 	plan->counts.nodes++;
 	if (!could_host(plan, node) || !quota_allows(plan, node))
 		return;
-	if (plan->fits_on == TABLE_NONE && fits_now(plan, node))
-		plan->fits_on = node;
+	look_now(plan, node);
 	plan_gather(plan, node, units, false, &plan->counts);
 	if (bound(plan, &lead))
 		add_lead(plan, &lead);
@@ -320,6 +340,8 @@ bool plan_step(struct plan *plan, size_t nodes)
 		return true;
 	if (!plan->sifted)
 		return false;
+	if (plan_in_doubt(plan))
+		return true;
 	trials = plan->trials;
 	for (; nodes > (plan->trials - trials) / TRIALS_OF_NODE; nodes--)
 		if (!search_next(plan))
@@ -403,12 +425,12 @@ static bool might_fit_without(struct plan *plan, const size_t *chosen, size_t n,
 	uint32_t node = plan->best.node;
 	struct cluster_untold untold;
 
-	plan->doubt = (struct plan_doubt){0};
+	plan->doubt = (struct plan_doubt){.node = node};
 	plan->trial.n = let_end(plan, let_go(plan, chosen, n, kept), &plan->doubt);
 	place_try(&plan->place, &plan->trial);
 	untold = cluster_untold(cluster, &plan->place.ask, node, plan->ask.now_real_us);
 	if (untold.cards > 0)
-		plan->doubt = (struct plan_doubt){true, false, untold.namespace, untold.name};
+		plan->doubt = (struct plan_doubt){true, false, node, untold.namespace, untold.name};
 	return plan_in_doubt(plan) &&
 	       host_has_room(cluster, &plan->place.ask, &plan->terms, node) == HOST_FITS &&
 	       place_might_fit(&plan->place, node, untold.cards);

@@ -32,9 +32,10 @@
  * between steps, which is why plan_finish() proves the plan again.
  *
  * Where it is told soon whose some cards of the node are, or somebody there is about to be gone
- * (cluster/placing/untold.h), and one of the victims might turn out to be one too many then, there
- * is no plan yet: plan_in_doubt(). Who has waited for that long enough asks for a hasty one, which
- *is proven by what is known.
+ * (cluster/placing/untold.h), and one of the victims might turn out to be one too many then, or
+ * where it would fit once a pod is bound that room is held for, there is no plan yet:
+ * plan_in_doubt(). Who has waited for that long enough asks for a hasty one, which is proven by
+ *what is known.
  *
  * Other tenants' pods free no quota: where the pod does not fit by quota there is no plan. Where it
  * fits with nobody gone there is none either. What else a pod takes (CPU, memory) is freed by who

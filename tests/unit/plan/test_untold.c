@@ -219,6 +219,30 @@ static void one_that_room_is_held_for_is_waited_for(void **state)
 	assert_takes(s, 2);
 }
 
+/* It would fit as it is, but not before the pair that room is held for: that comes first, and does.
+ */
+static void nobody_goes_for_one_that_fits_behind_another(void **state)
+{
+	static const char *const gone[] = {"2", "3", "7"};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
+		cluster_delete(s->cluster, CLUSTER_PODS, STR("train"), str_from(gone[i]));
+	tell_pod(s, (struct pod){"chat", "first", 2, true, 100, -1, 0});
+	tell_pod(s, (struct pod){"chat", "c", 1, true, 100, -1, 0});
+	hold(s, false);
+	assert_false(plan_of(s, false));
+	assert_true(plan_in_doubt(s->plan));
+	assert_string_equal(s->said, "on n fewer may be enough once it is told which cards pod "
+				     "chat/first has");
+	assert_true(plan_of(s, true));
+	assert_int_equal(s->found.n_victims, 1);
+	cluster_release_hold(s->cluster, STR("chat"), STR("r"));
+	tell_pod(s, (struct pod){"chat", "first", 2, false, 1, -1, 0});
+	assert_false(plan_of(s, false));
+	assert_string_equal(s->said, "it fits on n with nobody gone");
+}
+
 /* Whom it is held for has its cards already, and it is for long. */
 static void nobody_waits_for_the_end_of_an_observation(void **state)
 {
@@ -267,6 +291,7 @@ int main(void)
 		TEST(what_one_on_its_way_out_has_is_known),
 		TEST(nor_is_it_free_before_it_is_gone),
 		TEST(one_that_room_is_held_for_is_waited_for),
+		TEST(nobody_goes_for_one_that_fits_behind_another),
 		TEST(room_that_comes_by_itself_is_waited_for),
 		TEST(nobody_waits_for_the_end_of_an_observation),
 		TEST(nobody_waits_for_what_makes_no_difference),
