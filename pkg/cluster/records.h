@@ -176,11 +176,13 @@ struct hold_record {
 	struct uid uid;
 	int64_t since_us, until_us; /* real */
 	uint32_t id, tenant, namespace, name, owner;
-	uint32_t node, node_next; /* node_next: holds of that node */
-	uint32_t vector, product; /* of its pod; TABLE_NONE: not known */
-	uint32_t demand;          /* likewise */
-	uint32_t ports;           /* likewise, in texts */
-	uint8_t tier;             /* enum tenant_tier */
+	uint32_t node, node_next;       /* node_next: holds of that node */
+	uint32_t vector, product;       /* of its pod; TABLE_NONE: not known */
+	uint32_t demand;                /* likewise */
+	uint32_t ports;                 /* likewise, in texts */
+	struct pod_alignment alignment; /* likewise, where vector is */
+	uint16_t most;                  /* likewise */
+	uint8_t tier;                   /* enum tenant_tier */
 	bool objective;
 	bool taken; /* its pod is assumed to be there */
 	/* Why it does not count though its receipt is open: its pod is bound or over, which is for

@@ -42,8 +42,7 @@ struct place_look *place_look_at(struct place *place, uint32_t node);
  * known of its cards. Good until the next call. */
 struct place_judgment *place_view_cards(struct place *place, struct place_look *look);
 
-/* What is asked of the node's topology, and whether what a policy of Required asks for is certain.
- */
+/* What is asked of the node's topology, and whether what a Required policy asks for is certain. */
 struct topo_request place_request_of(const struct place *place,
 				     const struct place_cards_view *view);
 struct place_answer place_fit_required(const struct place *place,

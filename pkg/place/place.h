@@ -15,7 +15,9 @@
  *
  * A node fits where it has what the pod asks for, the pod's namespace and tenant may hold that (the
  * third gate, quota/bind.h), kubelet would not reject it, and what its topology policy requires is
- * certain there (topo/certain.h). A node of unknown layout fits all but Required.
+ * certain there (topo/certain.h). A node of unknown layout fits all but Required. Room that is held
+ * for others (cluster/placing/reserve.h) is theirs, and the one that it is held for has to fit
+ * beside the pod wherever that one's cards are.
  */
 
 /* verdict, reason for metrics. In the order in which they are looked for. */

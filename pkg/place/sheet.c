@@ -42,12 +42,12 @@ static void sort_of(const struct place *place, struct place_sort *ret_sort)
 		};
 }
 
-/* Claims are a pod's own. What was told of its devices is worth something else on each node, and
- * rare. */
+/* Claims are a pod's own, and so is what is held for one. What was told of its devices is worth
+ * something else on each node, and rare. */
 static bool has_sort(const struct place *place)
 {
 	bool has = place->ask.n <= PLACE_CELLS && place->ask.n_claims == 0 &&
-		   str_empty(place->ask.stranger);
+		   place->ask.hold == TABLE_NONE && str_empty(place->ask.stranger);
 
 	for (size_t i = 0; has && i < place->ask.n; i++)
 		has = place->ask.cells[i].told == 0;

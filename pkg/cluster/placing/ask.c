@@ -46,6 +46,7 @@ void cluster_ask_of(const struct cluster *cluster, const struct pod_facts *facts
 	ret_ask->stranger = STR_NONE;
 	ret_ask->n = 0;
 	ret_ask->trial = NULL;
+	ret_ask->hold = ret_ask->beside = TABLE_NONE;
 	ret_ask->past_holds = false;
 	ask_claims(cluster, facts, ret_ask);
 	for (size_t i = 0; i < n; i++) {
@@ -56,10 +57,17 @@ void cluster_ask_of(const struct cluster *cluster, const struct pod_facts *facts
 	}
 }
 
+static void add_cells(const struct cluster *cluster, uint32_t vector, struct cluster_ask *ask)
+{
+	uint32_t cell = vectors_first(&cluster->vectors, vector);
+
+	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next)
+		ask->cells[ask->n++] = *vectors_cell(&cluster->vectors, cell);
+}
+
 void cluster_ask_of_pod(const struct cluster *cluster, uint32_t pod, struct cluster_ask *ret_ask)
 {
 	const struct pod_record *record = pod_at(cluster, pod);
-	uint32_t cell = vectors_first(&cluster->vectors, record->vector);
 
 	ret_ask->pod = pod;
 	ret_ask->namespace = record->namespace;
@@ -69,10 +77,33 @@ void cluster_ask_of_pod(const struct cluster *cluster, uint32_t pod, struct clus
 	ret_ask->stranger = STR_NONE;
 	ret_ask->n = 0;
 	ret_ask->trial = NULL;
+	ret_ask->hold = ret_ask->beside = TABLE_NONE;
 	ret_ask->past_holds = false;
 	ask_claims_of_pod(cluster, pod, ret_ask);
-	for (; cell != TABLE_NONE; cell = vectors_cell(&cluster->vectors, cell)->next)
-		ret_ask->cells[ret_ask->n++] = *vectors_cell(&cluster->vectors, cell);
+	add_cells(cluster, record->vector, ret_ask);
+}
+
+bool cluster_ask_of_hold(const struct cluster *cluster, uint32_t hold, struct cluster_ask *ret_ask)
+{
+	const struct hold_record *record = hold_at(cluster, hold);
+	struct str namespace = intern_str(cluster->intern, record->namespace);
+
+	if (record->vector == TABLE_NONE)
+		return false;
+	ret_ask->pod = TABLE_NONE;
+	ret_ask->namespace = namespace_find(cluster, namespace);
+	ret_ask->product = record->product;
+	ret_ask->most = record->most;
+	ret_ask->alignment = record->alignment;
+	ret_ask->stranger = STR_NONE;
+	ret_ask->n = ret_ask->n_claims = 0;
+	ret_ask->claim_unseen = false;
+	ret_ask->trial = NULL;
+	ret_ask->hold = hold;
+	ret_ask->beside = TABLE_NONE;
+	ret_ask->past_holds = false;
+	add_cells(cluster, record->vector, ret_ask);
+	return true;
 }
 
 uint32_t cluster_pod_find(const struct cluster *cluster, struct str namespace, struct str name,

@@ -34,7 +34,10 @@ struct cluster_ask {
 	size_t n_claims;
 	bool claim_unseen;
 	const struct cluster_trial *trial; /* cluster/placing/reserve.h; NULL: none */
-	bool past_holds;                   /* as if no room were held for others */
+	/* As whom that is held for; and a pod that is reckoned with beside it, and so nothing that
+	 * is held for that one. TABLE_NONE: none. */
+	uint32_t hold, beside;
+	bool past_holds; /* as if no room were held for others */
 };
 
 void cluster_ask_of(const struct cluster *cluster, const struct pod_facts *facts,

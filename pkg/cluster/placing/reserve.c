@@ -100,6 +100,8 @@ static void learn(struct cluster *cluster, struct hold_record *hold, const struc
 		&cluster->texts, occupant_ports(cluster, exit_at(cluster, pod->exit)->occupant));
 	hold->vector = vectors_ref_handle(&cluster->vectors, pod->vector);
 	hold->product = intern_ref_handle(cluster->intern, pod->product);
+	hold->alignment = pod->alignment;
+	hold->most = pod->most;
 }
 
 /* It is seen, so it is not gone: a list that lacked it may have been an old one. */
@@ -323,13 +325,20 @@ static bool is_lower(const struct cluster *cluster, const struct hold_record *ho
 	return tenant != TABLE_NONE && hold->tier < tenant_at(cluster, tenant)->tier;
 }
 
+/* For the pod of an ask, or one that it has beside it. */
+static bool is_own(const struct cluster *cluster, const struct hold_record *hold,
+		   const struct cluster_ask *ask)
+{
+	return (ask->hold != TABLE_NONE && hold == hold_at(cluster, ask->hold)) ||
+	       (ask->pod != TABLE_NONE && is_for(cluster, hold, pod_at(cluster, ask->pod))) ||
+	       (ask->beside != TABLE_NONE && is_for(cluster, hold, pod_at(cluster, ask->beside)));
+}
+
 static bool is_against(const struct cluster *cluster, const struct hold_record *hold,
 		       const struct cluster_ask *ask)
 {
-	if (hold->taken || is_over(hold) || ask->past_holds ||
-	    is_lower(cluster, hold, ask->namespace))
-		return false;
-	return ask->pod == TABLE_NONE || !is_for(cluster, hold, pod_at(cluster, ask->pod));
+	return !hold->taken && !is_over(hold) && !ask->past_holds &&
+	       !is_lower(cluster, hold, ask->namespace) && !is_own(cluster, hold, ask);
 }
 
 static int64_t units_of(const struct cluster *cluster, const struct hold_record *hold,
@@ -403,19 +412,19 @@ int64_t holds_amount(const struct cluster *cluster, const struct cluster_ask *as
 	return sum;
 }
 
-uint32_t holds_next(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t hold)
-{
-	while (hold != TABLE_NONE && (hold_at(cluster, hold)->objective ||
-				      !is_against(cluster, hold_at(cluster, hold), ask)))
-		hold = hold_at(cluster, hold)->node_next;
-	return hold;
-}
-
 static uint32_t next_against(const struct cluster *cluster, const struct cluster_ask *ask,
 			     uint32_t hold)
 {
 	while (hold != TABLE_NONE && !is_against(cluster, hold_at(cluster, hold), ask))
 		hold = hold_at(cluster, hold)->node_next;
+	return hold;
+}
+
+uint32_t holds_next(const struct cluster *cluster, const struct cluster_ask *ask, uint32_t hold)
+{
+	hold = next_against(cluster, ask, hold);
+	while (hold != TABLE_NONE && hold_at(cluster, hold)->objective)
+		hold = next_against(cluster, ask, hold_at(cluster, hold)->node_next);
 	return hold;
 }
 
@@ -431,23 +440,12 @@ uint32_t cluster_hold_against_next(const struct cluster *cluster, const struct c
 	return next_against(cluster, ask, hold_at(cluster, hold)->node_next);
 }
 
-uint32_t cluster_hold_pod(const struct cluster *cluster, uint32_t hold)
-{
-	const struct hold_record *record = hold_at(cluster, hold);
-	uint32_t pod = pod_find(cluster, intern_str(cluster->intern, record->namespace),
-				intern_str(cluster->intern, record->name));
-
-	if (record->objective || record->owner != INTERN_EMPTY || pod == TABLE_NONE ||
-	    !is_for(cluster, record, pod_at(cluster, pod)))
-		return TABLE_NONE;
-	return pod;
-}
-
 struct hold_view cluster_hold_view(const struct cluster *cluster, uint32_t hold)
 {
 	const struct hold_record *record = hold_at(cluster, hold);
 
 	return (struct hold_view){
+		.cards = record->cards,
 		.namespace = intern_str(cluster->intern, record->namespace),
 		.name = intern_str(cluster->intern, record->name),
 		.id = intern_str(cluster->intern, record->id),

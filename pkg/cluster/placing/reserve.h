@@ -14,7 +14,8 @@
  *
  * Held is: of the node so many units of each resource that the pod asks for, and in particular the
  * cards that were chosen; where the pod is not known, so many whole cards as these are. To others
- * (cluster/placing/placement.h) it is as if a pod were assumed to be there. No CPU is held for it
+ * (cluster/placing/placement.h) it is as if a pod were assumed to be there, and place_fit() sees to
+ * it that none of them parts what is left. No CPU is held for it
  * alone; what it takes of CPU and memory is held from other plans (cluster/hosts/hosts.h). Nothing
  * is held of what namespaces and tenants may hold.
  *
@@ -54,18 +55,22 @@ uint32_t cluster_holds(const struct cluster *cluster);
 
 /*
  * The first hold of the node that keeps room from the pod of an ask: not one for itself, nor for a
- * tier below its tenant's; and the next one after @hold. TABLE_NONE.
+ * tier below its tenant's; and the next one after @hold, of the same node. TABLE_NONE.
  */
 uint32_t cluster_hold_against(const struct cluster *cluster, const struct cluster_ask *ask,
 			      uint32_t node);
 uint32_t cluster_hold_against_next(const struct cluster *cluster, const struct cluster_ask *ask,
 				   uint32_t hold);
 
-/* The pod that is to come there. TABLE_NONE: it is not seen, it is there already (an objective), or
- * it may be any of a workload. */
-uint32_t cluster_hold_pod(const struct cluster *cluster, uint32_t hold);
+/*
+ * What who is to come there asks for, as of the pod that was seen last: whoever of a workload comes
+ * asks for the same. False: none was seen yet, or it is there already (an objective). Its claims
+ * are left out.
+ */
+bool cluster_ask_of_hold(const struct cluster *cluster, uint32_t hold, struct cluster_ask *ret_ask);
 
 struct hold_view {
+	uint64_t cards; /* that were chosen; 0: none in particular */
 	struct str namespace, name, id;
 };
 
