@@ -264,11 +264,6 @@ bool cluster_tell_unhelped(struct cluster *cluster, uint32_t tenant, struct str 
 	return tell(cluster, tenant, &tenant_at(cluster, tenant)->unhelped, why);
 }
 
-bool cluster_unhelped(const struct cluster *cluster, uint32_t tenant)
-{
-	return tenant_at(cluster, tenant)->unhelped != INTERN_EMPTY;
-}
-
 bool cluster_tell_kept(struct cluster *cluster, uint32_t tenant, struct str why)
 {
 	return tell(cluster, tenant, &tenant_at(cluster, tenant)->kept, why);

@@ -80,8 +80,6 @@ bool cluster_tenant_facts(const struct cluster *cluster, uint32_t tenant, struct
 bool cluster_tell_unmoved(struct cluster *cluster, uint32_t tenant, struct str why);
 /* Likewise why nothing is done for one that waits too long, or whose objective is bad. */
 bool cluster_tell_unhelped(struct cluster *cluster, uint32_t tenant, struct str why);
-/* Whether a reason is told. */
-bool cluster_unhelped(const struct cluster *cluster, uint32_t tenant);
 /* Likewise, why a pod that is proven to use too much is not evicted, a clause. */
 bool cluster_tell_kept(struct cluster *cluster, uint32_t tenant, struct str why);
 

@@ -342,7 +342,7 @@ static void decide_new(struct eviction_turn *turn)
 		if (turn->n_receipts == before)
 			eviction_reclaim(turn);
 	}
-	if (!turn->in_vain)
+	if (!turn->in_vain && !turn->undecided && turn->n_receipts == before)
 		cluster_tell_unhelped(turn->reconciler->cluster, turn->tenant, STR_NONE);
 }
 
@@ -376,6 +376,7 @@ int eviction_reconcile(void *context, uint32_t tenant, struct work_set *set, str
 	if (reconciler->unseen.tenant == tenant)
 		end_write(reconciler, 0); /* its writes are over, whether they came to it or not */
 	cluster_expire_holds(reconciler->cluster, turn.now_real_us, &next_us);
+	eviction_forget_met(&turn);
 	if (!cluster_tenant_has(reconciler->cluster, tenant)) {
 		eviction_tell_none(reconciler, tenant);
 		return 0;

@@ -44,7 +44,10 @@ struct eviction_search {
 	struct place_memory *memory; /* owned; the plan's own */
 	struct eviction_vain {
 		struct uid uid;
-		int64_t again_us; /* real; 0: not in use */
+		uint32_t tenant, pod; /* handles */
+		uint32_t objectives;  /* of the tenant that were bad then and are still, with it as
+					 the worst once: a bit for each, by its index */
+		int64_t again_us;     /* real; 0: not in use */
 		int64_t hasty_us; /* real: what is known in a moment is waited for until then; 0:
 				     nothing was waited for yet */
 		uint32_t tries;   /* in vain */

@@ -7,7 +7,9 @@
 #include "base/checked.h"
 #include "base/mem.h"
 #include "cluster/looks.h"
+#include "cluster/placing/assume.h"
 #include "cluster/read.h"
+#include "cluster/tenants/objectives.h"
 #include "cluster/tenants/tenants.h"
 #include "controller/evict_write.h"
 #include "controller/eviction/turn.h"
@@ -76,24 +78,108 @@ static bool is_to_go_on(const struct eviction_turn *turn)
 
 /* --- those for whom nothing was found */
 
-static struct eviction_vain *find_vain(struct eviction_search *search, struct uid uid)
+/* The tenant's objectives that are bad, a bit for each by its index; with @pod as the worst, or
+ * whichever with TABLE_NONE. */
+static uint32_t bad_objectives(const struct eviction_turn *turn, uint32_t pod)
 {
+	const struct cluster *cluster = turn->reconciler->cluster;
+	uint32_t bad = 0;
+
+	_Static_assert(LIMIT_OBJECTIVES <= 32, "a bit for each");
+	for (size_t i = 0; i < cluster_objective_count(cluster, turn->tenant); i++) {
+		struct cluster_objective objective = cluster_objective(cluster, turn->tenant, i);
+
+		if (slo_is_bad(objective.verdict) && (pod == TABLE_NONE || objective.pod == pod))
+			bad |= UINT32_C(1) << i;
+	}
+	return bad;
+}
+
+static struct eviction_vain new_vain(const struct eviction_turn *turn, uint32_t pod)
+{
+	return (struct eviction_vain){
+		.uid = cluster_pod_uid(turn->reconciler->cluster, pod),
+		.tenant = turn->tenant,
+		.pod = pod,
+		.objectives = bad_objectives(turn, pod),
+	};
+}
+
+static struct eviction_vain *find_vain(const struct eviction_turn *turn, uint32_t pod)
+{
+	struct eviction_search *search = &turn->reconciler->search;
+	struct uid uid = cluster_pod_uid(turn->reconciler->cluster, pod);
+
 	for (size_t i = 0; i < EVICTION_VAIN_MOST; i++)
-		if (search->vain[i].again_us > 0 && uid_equal(search->vain[i].uid, uid))
+		if (search->vain[i].again_us > 0 && search->vain[i].tenant == turn->tenant &&
+		    uid_equal(search->vain[i].uid, uid))
 			return &search->vain[i];
 	return NULL;
 }
 
 /* Where all are in use the one that is due first is forgotten: it is tried earlier than need be. */
-static struct eviction_vain *make_vain(struct eviction_search *search, struct uid uid)
+static struct eviction_vain *make_vain(const struct eviction_turn *turn, uint32_t pod)
 {
+	struct eviction_search *search = &turn->reconciler->search;
 	struct eviction_vain *oldest = &search->vain[0];
 
 	for (size_t i = 0; i < EVICTION_VAIN_MOST && oldest->again_us > 0; i++)
 		if (search->vain[i].again_us < oldest->again_us)
 			oldest = &search->vain[i];
-	*oldest = (struct eviction_vain){.uid = uid};
+	*oldest = new_vain(turn, pod);
 	return oldest;
+}
+
+/* One that is about to be bound is in need until it is: where that fails it waits on. */
+static bool waits_too_long(struct eviction_turn *turn, uint32_t pod)
+{
+	const struct cluster *cluster = turn->reconciler->cluster;
+	int64_t pending_us = cluster_pending_us(cluster, turn->tenant);
+	bool assumed = cluster_pod_assumed(cluster, pod);
+	struct cluster_victim self;
+
+	if ((!assumed && !cluster_pod_waits(cluster, pod)) || pending_us == AMOUNT_NONE)
+		return false;
+	cluster_victim(cluster, pod, turn->now_us, turn->now_real_us, &self);
+	if (self.tenant != turn->tenant || saturating_add(cluster_pod_name(cluster, pod).created_us,
+							  pending_us) > turn->now_real_us)
+		return false;
+	turn->undecided |= assumed;
+	return true;
+}
+
+/* That of an objective goes on whichever of its pods is the worst by now. */
+static bool is_in_need(struct eviction_turn *turn, struct eviction_vain *vain)
+{
+	if (!cluster_pod_is(turn->reconciler->cluster, vain->pod, vain->uid))
+		return false;
+	vain->objectives &= bad_objectives(turn, TABLE_NONE);
+	if (vain->objectives == 0)
+		return waits_too_long(turn, vain->pod);
+	vain->objectives |= bad_objectives(turn, vain->pod);
+	return true;
+}
+
+void eviction_forget_met(struct eviction_turn *turn)
+{
+	struct eviction_search *search = &turn->reconciler->search;
+
+	for (size_t i = 0; i < EVICTION_VAIN_MOST; i++) {
+		struct eviction_vain *vain = &search->vain[i];
+
+		if (vain->again_us > 0 && vain->tenant == turn->tenant && !is_in_need(turn, vain))
+			*vain = (struct eviction_vain){0};
+	}
+}
+
+/* Nobody is to be helped. */
+static void forget_all(struct eviction_turn *turn)
+{
+	struct eviction_search *search = &turn->reconciler->search;
+
+	for (size_t i = 0; i < EVICTION_VAIN_MOST; i++)
+		if (search->vain[i].tenant == turn->tenant)
+			search->vain[i] = (struct eviction_vain){0};
 }
 
 static void tell_in_vain(struct eviction_turn *turn, const struct receipt_pod *self, bool event,
@@ -123,15 +209,13 @@ static void tell_in_vain(struct eviction_turn *turn, const struct receipt_pod *s
 void eviction_in_vain(struct eviction_turn *turn, uint32_t pod, const struct receipt_pod *self,
 		      struct str why)
 {
-	struct eviction_search *search = &turn->reconciler->search;
-	struct uid uid = cluster_pod_uid(turn->reconciler->cluster, pod);
-	struct eviction_vain *vain = find_vain(search, uid);
+	struct eviction_vain *vain = find_vain(turn, pod);
 	bool event;
 
 	if (!vain)
-		vain = make_vain(search, uid);
+		vain = make_vain(turn, pod);
 	else if (saturating_add(vain->again_us, VAIN_FORGOTTEN_US) < turn->now_real_us)
-		*vain = (struct eviction_vain){.uid = uid};
+		*vain = new_vain(turn, pod);
 	event = !vain->told && !limits_helps(&turn->limits, self);
 	tell_in_vain(turn, self, event, why);
 	vain->told |= event;
@@ -141,17 +225,13 @@ void eviction_in_vain(struct eviction_turn *turn, uint32_t pod, const struct rec
 	eviction_look_again(turn, vain->again_us);
 }
 
-/* What is further ahead was said by a clock that has been set back. Where nothing is told any more
- * the need was over meanwhile (an objective was met), and is another one now. */
+/* What is further ahead was said by a clock that has been set back. */
 bool eviction_waits_in_vain(struct eviction_turn *turn, uint32_t pod)
 {
-	const struct cluster *cluster = turn->reconciler->cluster;
-	const struct eviction_vain *vain =
-		find_vain(&turn->reconciler->search, cluster_pod_uid(cluster, pod));
+	const struct eviction_vain *vain = find_vain(turn, pod);
 
 	if (!vain || vain->again_us <= turn->now_real_us ||
-	    vain->again_us > saturating_add(turn->now_real_us, VAIN_MOST_US) ||
-	    !cluster_unhelped(cluster, turn->tenant))
+	    vain->again_us > saturating_add(turn->now_real_us, VAIN_MOST_US))
 		return false;
 	turn->in_vain = true;
 	eviction_look_again(turn, vain->again_us);
@@ -162,8 +242,7 @@ bool eviction_waits_in_vain(struct eviction_turn *turn, uint32_t pod)
 
 static bool is_hasty(const struct eviction_turn *turn, uint32_t pod)
 {
-	const struct eviction_vain *vain = find_vain(
-		&turn->reconciler->search, cluster_pod_uid(turn->reconciler->cluster, pod));
+	const struct eviction_vain *vain = find_vain(turn, pod);
 
 	return vain && vain->hasty_us > 0 && vain->hasty_us <= turn->now_real_us &&
 	       turn->now_real_us < vain->hasty_us + HASTY_FORGOTTEN_US;
@@ -180,11 +259,11 @@ static bool is_new_wait(const struct eviction_vain *vain, int64_t now_real_us)
 static void wait_a_moment(struct eviction_turn *turn, const struct receipt_pod *self)
 {
 	struct eviction_search *search = &turn->reconciler->search;
-	struct eviction_vain *vain = find_vain(search, search->uid);
+	struct eviction_vain *vain = find_vain(turn, search->pod);
 	struct buf why;
 
 	if (!vain)
-		vain = make_vain(search, search->uid);
+		vain = make_vain(turn, search->pod);
 	if (is_new_wait(vain, turn->now_real_us))
 		vain->hasty_us = saturating_add(turn->now_real_us, MOMENT_MOST_US);
 	vain->again_us = turn->now_real_us + MOMENT_US;
@@ -400,6 +479,7 @@ static void look_for_next(struct eviction_turn *turn, const struct cause_waiters
 	for (size_t i = 0; i < waiters->n; i++) {
 		if (!is_next(turn, waiters->list[i].pod, &most))
 			continue;
+		turn->undecided = true;
 		if (search->plan && search->until_us > turn->now_us)
 			eviction_look_again(turn, turn->now_real_us + ANOTHER_US);
 		else {
@@ -439,13 +519,15 @@ void eviction_make_room(struct eviction_turn *turn)
 
 	if (is_ours(turn) && !is_to_go_on(turn))
 		drop(&turn->reconciler->search);
-	if (spec->protection.mode == PROTECTION_OFF)
+	if (spec->protection.mode == PROTECTION_OFF) {
+		forget_all(turn);
 		return;
+	}
 	cause_waiters(turn->reconciler->cluster, turn->tenant, spec->pending_us, turn->now_real_us,
 		      &waiters);
 	eviction_look_again(turn, waiters.next_us);
 	if (is_ours(turn)) {
-		turn->in_vain = true; /* what was told of it holds on until it is decided */
+		turn->undecided = true;
 		go_on(turn);
 	} else {
 		look_for_next(turn, &waiters);

@@ -27,6 +27,7 @@ struct eviction_turn {
 	size_t n_receipts;
 	bool changed;      /* they are to be written */
 	bool in_vain;      /* there is a pod for which nobody may go; why is told */
+	bool undecided;    /* who is in vain may not be known yet: what was told before holds on */
 	struct str issued; /* id of a new receipt; empty: there is none */
 	struct limits_view limits;
 	struct work_set *set;
@@ -102,6 +103,10 @@ bool eviction_searches(struct eviction_turn *turn);
 /* Of a pod that has waited long enough, for which nobody goes now: what is known of @behind may be
  * old (caches_behind()). */
 void eviction_tell_behind(struct eviction_turn *turn, struct str behind);
+/* Of those for whom nobody may go, who is in need no more: a pod that was bound, or all of whose
+ * objectives were met. Whatever else a turn comes to: what is a need later is a new one, and begins
+ * without back-off. */
+void eviction_forget_met(struct eviction_turn *turn);
 /* Before the writes, each of them unless there is a new receipt. */
 void eviction_make_room(struct eviction_turn *turn);
 void eviction_relieve(struct eviction_turn *turn);
@@ -115,7 +120,7 @@ void eviction_reclaim(struct eviction_turn *turn);
  */
 void eviction_in_vain(struct eviction_turn *turn, uint32_t pod, const struct receipt_pod *self,
 		      struct str why);
-/* Whether that was not long ago. */
+/* Whether that was not long ago, and the pod has been in need ever since. */
 bool eviction_waits_in_vain(struct eviction_turn *turn, uint32_t pod);
 /* An outcome, with its sentence. */
 void eviction_end(struct eviction_turn *turn, struct receipt *receipt, enum receipt_outcome outcome,

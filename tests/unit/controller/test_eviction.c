@@ -267,27 +267,6 @@ static void who_waits_in_vain_does_not_wait_for_a_clock_that_was_set_back(void *
 	assert_true(eviction_waits_in_vain(&turn, w->pod));
 }
 
-static void a_need_that_was_over_meanwhile_is_looked_at_anew(void **state)
-{
-	struct world *w = *state;
-	struct receipt_pod self = {.namespace = STR("chat"), .name = STR("web-1")};
-	struct work_set set = {.look_again_us = TIME_NEVER};
-	struct eviction_turn turn = {.reconciler = &w->reconciler,
-				     .tenant = w->tenant,
-				     .set = &set,
-				     .now_real_us = FULL_CLUSTER_NOW_US};
-
-	eviction_in_vain(&turn, w->pod, &self, STR("whose objective is Violated: why"));
-	assert_true(cluster_unhelped(w->cluster, w->tenant));
-	assert_true(eviction_waits_in_vain(&turn, w->pod));
-	cluster_tell_unhelped(w->cluster, w->tenant, STR_NONE);
-	assert_false(eviction_waits_in_vain(&turn, w->pod));
-	turn.in_vain = false;
-	eviction_in_vain(&turn, w->pod, &self, STR("whose objective is Violated: why"));
-	assert_true(cluster_unhelped(w->cluster, w->tenant));
-	assert_true(eviction_waits_in_vain(&turn, w->pod));
-}
-
 /* How many receipts were told as Issued. */
 static int told(struct world *w)
 {
@@ -393,7 +372,6 @@ int main(void)
 		TEST(a_receipt_that_was_not_even_sent_is_given_up),
 		TEST(room_of_a_receipt_that_was_written_is_kept_while_its_watch_is_cut),
 		TEST(who_waits_in_vain_does_not_wait_for_a_clock_that_was_set_back),
-		TEST(a_need_that_was_over_meanwhile_is_looked_at_anew),
 		TEST(a_receipt_is_told_when_it_is_written),
 		TEST(a_receipt_whose_write_was_not_answered_is_told_once_it_is_seen),
 		TEST(a_receipt_that_was_never_written_is_not_told),
