@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from cluster import NotYet, quantity, wait_for
-from gpus import GPU, MIB, SOAK, T4, UNIT, condition, pod
+from gpus import GPU, MIB, SOAK, T4, UNIT, burst, condition, pod
 from sources import Asked, asking, governed, load, offer_only, wait_status
 
 H200, H100, CARD = 143771 * MIB, 81559 * MIB, UNIT["t4"]
@@ -116,18 +116,6 @@ class Storm:
             thread.join()
 
 
-def create_all(space, items, threads=16):
-    """Until each is decided: how many conflicts there were, and the refusals."""
-    conflicts, refusals = 0, []
-    while items:
-        answers = space.cluster.create_many(space.pods, items, threads)
-        assert {answer.status for answer in answers} <= {201, 403, 409}, answers
-        conflicts += sum(answer.status == 409 for answer in answers)
-        refusals += [answer.message for answer in answers if answer.status == 403]
-        items = [item for item, answer in zip(items, answers) if answer.status == 409]
-    return conflicts, refusals
-
-
 def check_sum(space, fits, room, counts=True):
     """Pods that run side by side, and every number that is made of them. `counts` is whether Kubernetes' own count
     is among them: while hard values change it recounts from a cache that is a moment old, and may be one behind
@@ -152,8 +140,8 @@ def test_a_storm_of_conflicts_neither_admits_too_much_nor_loses_a_byte(nodes, na
     room = 20
     namespace.put_quota(str(room * CARD))
     with Storm(namespace) as storm:
-        conflicts, refusals = create_all(namespace, t4_pods("p", PODS))
-    tell(f"{PODS} creates, {storm.writes} writes by others, {conflicts} conflicts: {len(namespace.list_pods())} of {room} admitted")
+        refusals = [answer.message for answer in burst(namespace, t4_pods("p", PODS), 16)]
+    tell(f"{PODS} creates, {storm.writes} writes by others: {len(namespace.list_pods())} of {room} admitted")
     assert not [words for words in refusals if "exceeded quota: gpuqos" not in words and "are free" not in words]
     check_sum(namespace, room, room)
     assert condition(namespace.quota(), "Exceeded")["status"] == "False"
@@ -172,13 +160,13 @@ def test_two_quotas_edited_at_once_end_as_the_last_edit_says(nodes, make_namespa
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         edits = [pool.submit(edit, space, number) for number, space in enumerate(spaces)]
-        bursts = [pool.submit(create_all, space, t4_pods("p", 10), 4) for space in spaces]
+        bursts = [pool.submit(burst, space, t4_pods("p", 10), 4) for space in spaces]
         for done in edits + bursts:
             done.result()
     for number, space in enumerate(spaces):
         space.wait_condition("Ready", "True", "Enforced")
         check_sum(space, 10, 12 + number, counts=False)
-        create_all(space, t4_pods("late", 10))
+        burst(space, t4_pods("late", 10), 16)
         check_sum(space, 12 + number, 12 + number, counts=False)
         assert quantity(space.quota()["status"]["effective"]) == (12 + number) * CARD
 
@@ -199,5 +187,5 @@ def test_two_quotas_of_one_namespace_edited_at_once(nodes, namespace, first):
     namespace.wait_condition("Ready", "True", "Enforced")
     namespace.wait_condition("Accepted", "False", "Duplicate", "young")
     room = first + EDITS - 1
-    create_all(namespace, t4_pods("p", 5))
+    burst(namespace, t4_pods("p", 5), 16)
     check_sum(namespace, 5, room)

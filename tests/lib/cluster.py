@@ -301,13 +301,19 @@ class Cluster:
         """The object or list at path; ApiError if it is not to be had."""
         return self.api("GET", path).ok()
 
-    def create_many(self, path, objects, threads=50, user=None, groups=()):
-        """POSTs all objects, as many at once as there are threads. Returns the
+    def create(self, path, item, **options):
+        """POSTs it; returns the Response. The API server gives up on a pod after three
+        conflicts with the quota controller's writes: then it is tried again."""
+        while True:
+            answer = self.api("POST", path, item, **options)
+            if not (answer.status == 409 and "resourcequotas" in answer.message):
+                return answer
+
+    def create_many(self, path, objects, threads=50, **options):
+        """Creates all objects, as many at once as there are threads. Returns the
         Responses in the order of the objects."""
-        def create(item):
-            return self.api("POST", path, item, user=user, groups=groups)
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(create, objects))
+            return list(pool.map(lambda item: self.create(path, item, **options), objects))
 
     def audit(self, verb=None, resource=None, user=None, since=0):
         """Yields the audit events so far that match."""
