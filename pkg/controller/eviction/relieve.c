@@ -100,14 +100,20 @@ static void issue(struct eviction_turn *turn, const struct cluster_objective *ob
 
 /* --- who */
 
+static void describe(const struct cluster_objective *objective, struct buf *text)
+{
+	buf_printf(text, "whose objective %.*s is %s: ", STR_ARGS(objective->spec->name),
+		   objective_state_text(objective->verdict->state));
+}
+
 static void tell_none(struct eviction_turn *turn, const struct cluster_objective *objective,
 		      const struct receipt_pod *self, struct str why)
 {
 	struct buf text;
 
 	buf_init(&text, LIMIT_EVENT_NOTE);
-	buf_printf(&text, "whose objective %.*s is %s: %.*s", STR_ARGS(objective->spec->name),
-		   objective_state_text(objective->verdict->state), STR_ARGS(why));
+	describe(objective, &text);
+	buf_add_str(&text, why);
 	eviction_in_vain(turn, objective->pod, self, buf_str(&text));
 	buf_clear(&text);
 }
@@ -145,14 +151,36 @@ static bool is_own(const struct eviction_turn *turn, uint32_t pod)
 	return victim.tenant == turn->tenant && !victim.terminating && victim.node != TABLE_NONE;
 }
 
+/* That it is bad, and nobody helps. */
+static bool is_unhelped(struct eviction_turn *turn, const struct cluster_objective *objective,
+			struct receipt_pod *self)
+{
+	return slo_is_bad(objective->verdict) && is_own(turn, objective->pod) &&
+	       eviction_name_pod(turn, objective->pod, self) &&
+	       !cause_is_served(&turn->limits, turn->facts.spec.protection.mode, self);
+}
+
+bool eviction_name_slowed(struct eviction_turn *turn, struct receipt_pod *self, struct buf *why)
+{
+	const struct cluster *cluster = turn->reconciler->cluster;
+
+	for (size_t i = 0; i < cluster_objective_count(cluster, turn->tenant); i++) {
+		struct cluster_objective objective = cluster_objective(cluster, turn->tenant, i);
+
+		if (!is_unhelped(turn, &objective, self))
+			continue;
+		describe(&objective, why);
+		return true;
+	}
+	return false;
+}
+
 static void relieve(struct eviction_turn *turn, const struct cluster_objective *objective)
 {
 	struct limits_answer limits;
 	struct receipt_pod self;
 
-	if (!is_own(turn, objective->pod) || !eviction_name_pod(turn, objective->pod, &self) ||
-	    cause_is_served(&turn->limits, turn->facts.spec.protection.mode, &self) ||
-	    eviction_waits_in_vain(turn, objective->pod))
+	if (!is_unhelped(turn, objective, &self) || eviction_waits_in_vain(turn, objective->pod))
 		return;
 	limits_decide(&turn->limits, &turn->facts.spec.protection, &self, &limits);
 	if (limits.verdict == LIMITED_FREE)
@@ -173,7 +201,7 @@ void eviction_relieve(struct eviction_turn *turn)
 	for (size_t i = 0; i < cluster_objective_count(cluster, turn->tenant); i++) {
 		struct cluster_objective objective = cluster_objective(cluster, turn->tenant, i);
 
-		if (slo_is_bad(objective.verdict) && turn->n_receipts == before)
+		if (turn->n_receipts == before)
 			relieve(turn, &objective);
 	}
 }

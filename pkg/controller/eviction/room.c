@@ -491,24 +491,33 @@ static void look_for_next(struct eviction_turn *turn, const struct cause_waiters
 	}
 }
 
+/* Who has waited longest, and that it waits; false: nobody has waited long enough. */
+static bool name_waiter(struct eviction_turn *turn, struct receipt_pod *self, struct buf *why)
+{
+	struct cause_waiters waiters;
+
+	cause_waiters(turn->reconciler->cluster, turn->tenant, turn->facts.spec.pending_us,
+		      turn->now_real_us, &waiters);
+	if (waiters.n == 0 || !eviction_name_pod(turn, waiters.list[0].pod, self))
+		return false;
+	buf_add_cstr(why, "which waits: ");
+	return true;
+}
+
 void eviction_tell_behind(struct eviction_turn *turn, struct str behind)
 {
-	const struct tenant_spec *spec = &turn->facts.spec;
-	struct cause_waiters waiters;
 	struct receipt_pod self;
 	struct buf why;
 
-	cause_waiters(turn->reconciler->cluster, turn->tenant, spec->pending_us, turn->now_real_us,
-		      &waiters);
-	if (spec->protection.mode == PROTECTION_OFF || waiters.n == 0 ||
-	    !eviction_name_pod(turn, waiters.list[0].pod, &self))
+	if (turn->facts.spec.protection.mode == PROTECTION_OFF)
 		return;
 	buf_init(&why, LIMIT_EVENT_NOTE);
-	buf_printf(&why,
-		   "which waits: what is known of %.*s may be old, since their watch is not back "
-		   "yet",
-		   STR_ARGS(behind));
-	tell_in_vain(turn, &self, false, buf_str(&why));
+	if (name_waiter(turn, &self, &why) || eviction_name_slowed(turn, &self, &why)) {
+		buf_printf(&why,
+			   "what is known of %.*s may be old, since their watch is not back yet",
+			   STR_ARGS(behind));
+		tell_in_vain(turn, &self, false, buf_str(&why));
+	}
 	buf_clear(&why);
 }
 

@@ -100,9 +100,12 @@ bool eviction_issue(struct eviction_turn *turn, const struct receipt *draft, uin
 /* A plan for a pod of the tenant is under way, and is not complete with this turn's nodes: until it
  * is, nothing else is looked at, so that a turn costs what its nodes do. */
 bool eviction_searches(struct eviction_turn *turn);
-/* Of a pod that has waited long enough, for which nobody goes now: what is known of @behind may be
- * old (caches_behind()). */
+/* Of a pod that has waited long enough, or else one whose objective is bad, for which nobody goes
+ * now: what is known of @behind may be old (caches_behind()). */
 void eviction_tell_behind(struct eviction_turn *turn, struct str behind);
+/* The worst pod of the first objective that is bad and that nobody was asked to go for, and to @why
+ * which one that is; false: there is none. */
+bool eviction_name_slowed(struct eviction_turn *turn, struct receipt_pod *self, struct buf *why);
 /* Of those for whom nobody may go, who is in need no more: a pod that was bound, or all of whose
  * objectives were met. Whatever else a turn comes to: what is a need later is a new one, and begins
  * without back-off. */

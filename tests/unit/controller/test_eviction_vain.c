@@ -153,6 +153,46 @@ static void assert_told(struct world *w, bool told)
 	assert_int_equal(!str_empty(lookup.unhelped), told);
 }
 
+static void assert_says(struct world *w, const char *words)
+{
+	struct tenant_lookup lookup;
+	struct arena arena CLEANUP(arena_clear);
+
+	arena_init(&arena, LIMIT_DECODE_ARENA);
+	assert_int_equal(cluster_tenant_view(w->cluster, w->tenant, &arena, &lookup, NULL), 0);
+	if (!str_ends_with(lookup.unhelped, str_from(words)))
+		fail_msg("\"%.*s\" is said", STR_ARGS(lookup.unhelped));
+}
+
+/* Nobody is in need but the objective. */
+static void an_objective_is_told_that_a_watch_is_behind(void **state)
+{
+	struct world *w = *state;
+	struct work_set set;
+
+	tell_tenant(w, PROTECTION_ENFORCE, AMOUNT_NONE);
+	caches_start(w->caches);
+	fake_kube_settle(w->kube.client);
+	assert_true(fake_kube_event(&w->kube, "WATCH jobs", "BOOKMARK",
+				    "{\"metadata\":{\"resourceVersion\":\"15\",\"annotations\":{"
+				    "\"k8s.io/initial-events-end\":\"true\"}}}"));
+	fake_kube_refuse(&w->kube, "WATCH jobs", ERROR_UNAVAILABLE, 0);
+	add_running(w, STR("serving"));
+	read_values(w, STR("serving"), BAD);
+	for (int i = 0; i < 2; i++) {
+		assert_told(w, false);
+		turn(w, EVICTION_BEHIND_TOLD_US, &set);
+		work_set_clear(&set);
+	}
+	assert_says(w,
+		    "whose objective latency is Violated: what is known of jobs may be old, since "
+		    "their watch is not back yet.");
+	fake_kube_begin(fake_kube_expect(&w->kube, "WATCH jobs"));
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	pass(w, USEC_PER_SEC);
+	assert_says(w, "; nothing tells which cards it has, or how they are wired.");
+}
+
 static void is_looked_at_anew(struct world *w, int64_t pending_us)
 {
 	uint32_t pod;
@@ -294,6 +334,7 @@ static void who_is_protected_again_is_looked_at_anew(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(an_objective_is_told_that_a_watch_is_behind),
 		TEST(an_objective_that_was_met_meanwhile_is_looked_at_anew),
 		TEST(so_it_is_while_another_pod_of_the_tenant_is_in_vain),
 		TEST(so_it_is_where_it_was_met_while_a_receipt_was_waited_for),
