@@ -307,6 +307,13 @@ void eviction_reconciler_lead(struct eviction_reconciler *reconciler)
 	end_write(reconciler, EVICTION_UNSEEN_MOST_US);
 }
 
+/* Unless somebody is in vain, or may be. */
+static void tell_nobody(struct eviction_turn *turn)
+{
+	if (!turn->in_vain && !turn->undecided)
+		cluster_tell_unhelped(turn->reconciler->cluster, turn->tenant, STR_NONE);
+}
+
 /* Nobody goes by what may have been over for a while. Every watch is opened anew now and then,
  * which is nothing to speak of. */
 static bool wait_for_caches(struct eviction_turn *turn)
@@ -319,8 +326,10 @@ static bool wait_for_caches(struct eviction_turn *turn)
 		return false;
 	}
 	*since_us = MIN(*since_us, turn->now_us);
-	if (turn->now_us - *since_us >= EVICTION_BEHIND_TOLD_US)
+	if (turn->now_us - *since_us >= EVICTION_BEHIND_TOLD_US) {
 		eviction_tell_behind(turn, behind);
+		tell_nobody(turn);
+	}
 	eviction_look_again(turn, turn->now_real_us + EVICTION_BEHIND_US);
 	return true;
 }
@@ -342,8 +351,8 @@ static void decide_new(struct eviction_turn *turn)
 		if (turn->n_receipts == before)
 			eviction_reclaim(turn);
 	}
-	if (!turn->in_vain && !turn->undecided && turn->n_receipts == before)
-		cluster_tell_unhelped(turn->reconciler->cluster, turn->tenant, STR_NONE);
+	if (turn->n_receipts == before)
+		tell_nobody(turn);
 }
 
 static int decide(struct eviction_turn *turn, struct error *err)

@@ -504,6 +504,16 @@ static bool name_waiter(struct eviction_turn *turn, struct receipt_pod *self, st
 	return true;
 }
 
+/* What is known by then may be other. */
+static void try_all_next(struct eviction_turn *turn)
+{
+	struct eviction_search *search = &turn->reconciler->search;
+
+	for (size_t i = 0; i < EVICTION_VAIN_MOST; i++)
+		if (search->vain[i].tenant == turn->tenant)
+			search->vain[i].again_us = MIN(search->vain[i].again_us, turn->now_real_us);
+}
+
 void eviction_tell_behind(struct eviction_turn *turn, struct str behind)
 {
 	struct receipt_pod self;
@@ -517,6 +527,7 @@ void eviction_tell_behind(struct eviction_turn *turn, struct str behind)
 			   "what is known of %.*s may be old, since their watch is not back yet",
 			   STR_ARGS(behind));
 		tell_in_vain(turn, &self, false, buf_str(&why));
+		try_all_next(turn);
 	}
 	buf_clear(&why);
 }

@@ -101,7 +101,8 @@ bool eviction_issue(struct eviction_turn *turn, const struct receipt *draft, uin
  * is, nothing else is looked at, so that a turn costs what its nodes do. */
 bool eviction_searches(struct eviction_turn *turn);
 /* Of a pod that has waited long enough, or else one whose objective is bad, for which nobody goes
- * now: what is known of @behind may be old (caches_behind()). */
+ * now: what is known of @behind may be old (caches_behind()). Whoever of the tenant is in vain is
+ * tried again once it is not. */
 void eviction_tell_behind(struct eviction_turn *turn, struct str behind);
 /* The worst pod of the first objective that is bad and that nobody was asked to go for, and to @why
  * which one that is; false: there is none. */

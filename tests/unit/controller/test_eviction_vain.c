@@ -164,6 +164,15 @@ static void assert_says(struct world *w, const char *words)
 		fail_msg("\"%.*s\" is said", STR_ARGS(lookup.unhelped));
 }
 
+static void begin_to_watch(struct world *w)
+{
+	caches_start(w->caches);
+	fake_kube_settle(w->kube.client);
+	assert_true(fake_kube_event(&w->kube, "WATCH jobs", "BOOKMARK",
+				    "{\"metadata\":{\"resourceVersion\":\"15\",\"annotations\":{"
+				    "\"k8s.io/initial-events-end\":\"true\"}}}"));
+}
+
 /* Nobody is in need but the objective. */
 static void an_objective_is_told_that_a_watch_is_behind(void **state)
 {
@@ -171,11 +180,7 @@ static void an_objective_is_told_that_a_watch_is_behind(void **state)
 	struct work_set set;
 
 	tell_tenant(w, PROTECTION_ENFORCE, AMOUNT_NONE);
-	caches_start(w->caches);
-	fake_kube_settle(w->kube.client);
-	assert_true(fake_kube_event(&w->kube, "WATCH jobs", "BOOKMARK",
-				    "{\"metadata\":{\"resourceVersion\":\"15\",\"annotations\":{"
-				    "\"k8s.io/initial-events-end\":\"true\"}}}"));
+	begin_to_watch(w);
 	fake_kube_refuse(&w->kube, "WATCH jobs", ERROR_UNAVAILABLE, 0);
 	add_running(w, STR("serving"));
 	read_values(w, STR("serving"), BAD);
@@ -191,6 +196,48 @@ static void an_objective_is_told_that_a_watch_is_behind(void **state)
 	fake_kube_pass(&w->kube, USEC_PER_SEC);
 	pass(w, USEC_PER_SEC);
 	assert_says(w, "; nothing tells which cards it has, or how they are wired.");
+}
+
+/* Long enough for it to be told. */
+static void cut_watch(struct world *w)
+{
+	fake_kube_refuse(&w->kube, "WATCH jobs", ERROR_UNAVAILABLE, 0);
+	pass(w, 0);
+	pass(w, EVICTION_BEHIND_TOLD_US);
+	assert_says(w, "what is known of jobs may be old, since their watch is not back yet.");
+}
+
+static void what_is_told_of_a_watch_ends_once_it_is_back(void **state)
+{
+	struct world *w = *state;
+	uint32_t pod;
+
+	tell_tenant(w, PROTECTION_ENFORCE, AMOUNT_NONE);
+	begin_to_watch(w);
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	pod = violate(w);
+	cut_watch(w);
+	fake_kube_begin(fake_kube_expect(&w->kube, "WATCH jobs"));
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	pass(w, 0);
+	assert_says(w, "; nothing tells which cards it has, or how they are wired.");
+	assert_tried(w, pod, 80); /* nor does it begin anew */
+}
+
+/* Prometheus is no watch. */
+static void so_it_does_once_nobody_is_in_need(void **state)
+{
+	struct world *w = *state;
+
+	tell_tenant(w, PROTECTION_ENFORCE, AMOUNT_NONE);
+	begin_to_watch(w);
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	violate(w);
+	cut_watch(w);
+	read_values(w, STR("serving"), GOOD);
+	pass(w, USEC_PER_SEC);
+	assert_false(str_empty(caches_behind(w->caches)));
+	assert_told(w, false);
 }
 
 static void is_looked_at_anew(struct world *w, int64_t pending_us)
@@ -335,6 +382,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(an_objective_is_told_that_a_watch_is_behind),
+		TEST(what_is_told_of_a_watch_ends_once_it_is_back),
+		TEST(so_it_does_once_nobody_is_in_need),
 		TEST(an_objective_that_was_met_meanwhile_is_looked_at_anew),
 		TEST(so_it_is_while_another_pod_of_the_tenant_is_in_vain),
 		TEST(so_it_is_where_it_was_met_while_a_receipt_was_waited_for),
