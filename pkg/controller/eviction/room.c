@@ -448,6 +448,11 @@ static bool begin(struct eviction_turn *turn, uint32_t pod, size_t most)
 	return true;
 }
 
+static bool is_served(const struct eviction_turn *turn, const struct receipt_pod *pod)
+{
+	return cause_is_served(&turn->limits, turn->facts.spec.protection.mode, pod);
+}
+
 /* Whether its turn is now: neither served, nor in vain lately, nor beyond the limits. */
 static bool is_next(struct eviction_turn *turn, uint32_t pod, size_t *ret_most)
 {
@@ -455,8 +460,7 @@ static bool is_next(struct eviction_turn *turn, uint32_t pod, size_t *ret_most)
 	struct receipt_pod self;
 	struct buf why;
 
-	if (!eviction_name_pod(turn, pod, &self) ||
-	    cause_is_served(&turn->limits, turn->facts.spec.protection.mode, &self) ||
+	if (!eviction_name_pod(turn, pod, &self) || is_served(turn, &self) ||
 	    eviction_waits_in_vain(turn, pod))
 		return false;
 	limits_decide(&turn->limits, &turn->facts.spec.protection, &self, &limits);
@@ -491,17 +495,20 @@ static void look_for_next(struct eviction_turn *turn, const struct cause_waiters
 	}
 }
 
-/* Who has waited longest, and that it waits; false: nobody has waited long enough. */
+/* Who of those not served has waited longest, and that it waits; false: nobody waits. */
 static bool name_waiter(struct eviction_turn *turn, struct receipt_pod *self, struct buf *why)
 {
 	struct cause_waiters waiters;
 
 	cause_waiters(turn->reconciler->cluster, turn->tenant, turn->facts.spec.pending_us,
 		      turn->now_real_us, &waiters);
-	if (waiters.n == 0 || !eviction_name_pod(turn, waiters.list[0].pod, self))
-		return false;
-	buf_add_cstr(why, "which waits: ");
-	return true;
+	for (size_t i = 0; i < waiters.n; i++) {
+		if (!eviction_name_pod(turn, waiters.list[i].pod, self) || is_served(turn, self))
+			continue;
+		buf_add_cstr(why, "which waits: ");
+		return true;
+	}
+	return false;
 }
 
 /* What is known by then may be other. */

@@ -224,6 +224,37 @@ static void what_is_told_of_a_watch_ends_once_it_is_back(void **state)
 	assert_tried(w, pod, 80); /* nor does it begin anew */
 }
 
+/* What is under way is seen to all the same. */
+static void turn_behind(struct world *w, int64_t later_us)
+{
+	struct work_set set;
+
+	turn(w, later_us, &set);
+	work_set_clear(&set);
+}
+
+/* Room is made for the first one, and its victim is not gone yet. */
+static void it_is_told_of_who_is_not_helped_yet(void **state)
+{
+	struct world *w = *state;
+	struct cluster_pod_name first = cluster_pod_name(w->cluster, w->pod);
+	struct work_set set;
+
+	assert_in_range(decide(w, &set), 1, TURNS - 1);
+	show_receipt(w, &set.writes[set.n_writes - 1], str_from(set.writes[0].uid));
+	work_set_clear(&set);
+	begin_to_watch(w);
+	fake_kube_pass(&w->kube, USEC_PER_SEC);
+	fake_kube_refuse(&w->kube, "WATCH jobs", ERROR_UNAVAILABLE, 0);
+	turn_behind(w, 0);
+	turn_behind(w, EVICTION_BEHIND_TOLD_US);
+	assert_told(w, false);
+	tell_pod(w, STR("second"), STR_NONE, first.created_us + USEC_PER_SEC);
+	turn_behind(w, USEC_PER_SEC);
+	assert_says(w, "second, which waits: what is known of jobs may be old, since their watch "
+		       "is not back yet.");
+}
+
 /* Prometheus is no watch. */
 static void so_it_does_once_nobody_is_in_need(void **state)
 {
@@ -383,6 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_objective_is_told_that_a_watch_is_behind),
 		TEST(what_is_told_of_a_watch_ends_once_it_is_back),
+		TEST(it_is_told_of_who_is_not_helped_yet),
 		TEST(so_it_does_once_nobody_is_in_need),
 		TEST(an_objective_that_was_met_meanwhile_is_looked_at_anew),
 		TEST(so_it_is_while_another_pod_of_the_tenant_is_in_vain),
