@@ -297,7 +297,7 @@ class Check:
             yield "its objective is none of the tenant's, or nothing was measured"
             return
         threshold, window = milli(asked[0]["threshold"]) / 1000, float(asked[0]["for"][:-1])
-        seen = self.latency.mean(pod.namespace, pod.name, receipt.begun - max(window, 3), receipt.begun)
+        seen = self.latency.most(pod.namespace, pod.name, window, receipt.begun - LAG, receipt.begun)
         if seen is None or seen <= threshold:
             yield f"Prometheus has {seen} of {pod} then, not above {threshold}"
         for victim in victims:
@@ -517,12 +517,19 @@ class Latency:
     def __init__(self, samples):
         self.samples = samples
 
-    def mean(self, namespace, pod, begun, ended):
-        """Seconds a request took on the mean in this time; None where nothing was counted."""
-        seen = [s for s in self.samples.get((namespace, pod), []) if begun - 1 <= s[0] <= ended]
-        if len(seen) < 2 or seen[-1][2] <= seen[0][2]:
-            return None
-        return (seen[-1][1] - seen[0][1]) / (seen[-1][2] - seen[0][2])
+    def most(self, namespace, pod, window, begun, ended):
+        """Seconds a request took on the mean of so long, at that moment of this time at which it was most; None where nothing was counted."""
+        samples = self.samples.get((namespace, pod), [])
+        # Between these it stays. A range of PromQL holds its end and not its beginning.
+        changes = [when for s in samples for when in (s[0], s[0] + window) if begun <= when <= ended]
+        means = [mean([s for s in samples if when - window < s[0] <= when]) for when in (begun, *changes, ended)]
+        return max((m for m in means if m is not None), default=None)
+
+
+def mean(samples):
+    if len(samples) < 2 or samples[-1][2] <= samples[0][2]:
+        return None
+    return (samples[-1][1] - samples[0][1]) / (samples[-1][2] - samples[0][2])
 
 
 __all__ = ["History", "Latency", "check"]

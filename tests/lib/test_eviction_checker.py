@@ -125,8 +125,13 @@ def for_an_objective():
     return log
 
 
-def latency(value=0.2):
-    return Latency({("web", "ask"): [(T0 + 80 + i, value * i * 10, i * 10) for i in range(40)]})
+def latency(value=0.2, before=None, since=0):
+    """Each second for 40 ten requests more, which take so long; so long before, until that second."""
+    total, samples = 0, []
+    for i in range(40):
+        total += 10 * (value if before is None or i >= since else before)
+        samples.append((T0 + 80 + i, total, i * 10))
+    return Latency({("web", "ask"): samples})
 
 
 def faults(log, seen=None, lost=()):
@@ -295,6 +300,8 @@ DOCTORED = {
 }
 FOR_AN_OBJECTIVE = {
     "latency was well": (None, latency(0.1), "not above 0.13"),
+    "latency was well again": (None, latency(0.1, before=0.2, since=14), "not above 0.13"),
+    "latency was bad later": (None, latency(0.2, before=0.1, since=20), "not above 0.13"),
     "nothing was measured": (None, Latency({}), "Prometheus has None"),
     "far away": (set_in("run ask", "responseObject", "status", "containerStatuses", 0, "allocatedResourcesStatus", 0, "resources",
                         value=[{"resourceID": "g3"}]), None, "shares nothing with web/ask"),
@@ -359,6 +366,12 @@ def test_each_rule_of_objectives_that_is_broken_is_found(name):
     if change:
         change(log)
     assert any(words in fault for fault in faults(log, seen)), faults(log, seen)
+
+
+@pytest.mark.parametrize("seen", [latency(0.17, before=0.1, since=18), latency(0.1, before=0.2, since=17)], ids=["rising", "falling"])
+def test_what_was_above_at_a_moment_just_before_justifies(seen):
+    """As the query had it, which is of five seconds, and not of six."""
+    assert not faults(for_an_objective(), seen)
 
 
 # What may be missing in the log of one whose wire was cut, and only then.
