@@ -366,6 +366,11 @@ class Check:
 
     # --- limits
 
+    @staticmethod
+    def was_open(other, receipt):
+        """One write may settle a receipt and add the tenant's next. Of another tenant's it is known by what was stored."""
+        return other.settled is None or other.settled > (receipt.written if other.tenant == receipt.tenant else receipt.begun)
+
     def before(self, receipt, span):
         """Receipts that counted then, not older than this."""
         return [r for r in self.receipts if r is not receipt and receipt.begun - span < r.begun < receipt.begun
@@ -378,7 +383,7 @@ class Check:
             "tenantqos", "", receipt.tenant, receipt.begun - LAG, receipt.begun))
         if minute + len(receipt.victims) > most:
             yield f"{minute} + {len(receipt.victims)} evictions in a minute, not {most}"
-        open_now = sum(len(r.victims) for r in self.before(receipt, HOUR) if r.settled is None or r.settled > receipt.begun)
+        open_now = sum(len(r.victims) for r in self.before(receipt, HOUR) if self.was_open(r, receipt))
         if open_now + len(receipt.victims) > IN_FLIGHT:
             yield f"{open_now} + {len(receipt.victims)} evictions under way"
         yield from self.owners(receipt)

@@ -349,6 +349,20 @@ def test_what_was_told_before_is_no_excuse():
     assert any(fault.endswith("[train/t0] still there") for fault in faults(log)), faults(log)
 
 
+@pytest.mark.parametrize("late, found", [(0, False), (0.2, True)])
+def test_a_receipt_that_is_settled_by_the_write_of_the_next_is_not_under_way(late, found):
+    log = as_it_should_be()
+    earlier(10, victims=[{"namespace": "train", "name": f"x{i}", "uid": f"x{i}"} for i in range(16)])(log)
+    mine, other = log["issued"]["responseObject"]["status"]["evictions"]
+    log["earlier"]["responseObject"]["status"]["evictions"][0]["outcome"] = "Issued"
+    mine["time"] = log["settled"]["responseObject"]["status"]["evictions"][0]["time"] = stamp(99.98)
+    if late:
+        log["settled earlier"] = web(100 + late, mine, copy.deepcopy(other))
+        other["outcome"] = "Issued"
+    seen = faults(log)
+    assert any("16 + 1 evictions under way" in fault for fault in seen) == found, seen
+
+
 @pytest.mark.parametrize("after, lost", [(2, True), (30, False)])
 def test_a_workload_lost_a_pod_only_by_who_had_it_go(after, lost):
     """Another receipt, settled at once, and its Job's pod was asked to go so long after it was decided."""
