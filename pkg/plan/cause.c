@@ -189,13 +189,15 @@ enum receipt_outcome cause_judge_pending(const struct receipt *receipt,
 
 static bool is_better(const struct receipt *receipt, const struct cause_value *now)
 {
-	int64_t least = receipt->value / 100 * CAUSE_BETTER_PERCENT;
+	int64_t before = receipt->value;
+	int64_t size = before < 0 ? saturating_sub(0, before) : before;
+	int64_t least =
+		size / 100 * CAUSE_BETTER_PERCENT + (size % 100 * CAUSE_BETTER_PERCENT + 99) / 100;
 
-	if (now->state == OBJECTIVE_UNKNOWN || now->value == OBJECTIVE_NO_VALUE ||
-	    receipt->value == 0)
+	if (now->state == OBJECTIVE_UNKNOWN || now->value == OBJECTIVE_NO_VALUE || before == 0)
 		return false;
-	return now->direction == OBJECTIVE_BELOW ? receipt->value - now->value >= least
-						 : now->value - receipt->value >= least;
+	return least <= (now->direction == OBJECTIVE_BELOW ? saturating_sub(before, now->value)
+							   : saturating_sub(now->value, before));
 }
 
 enum receipt_outcome cause_judge_objective(const struct receipt *receipt,

@@ -333,6 +333,39 @@ static void an_objective_is_judged_when_its_observation_ends(void **state)
 			fail_msg("%s", cases[i].name);
 }
 
+/* Those of a query may be of any size. */
+static void a_value_is_better_by_a_fifth_of_its_size(void **state)
+{
+	static const struct {
+		enum objective_direction direction;
+		int64_t before, now;
+		enum receipt_outcome outcome;
+	} cases[] = {
+		{OBJECTIVE_BELOW, 50, 50, RECEIPT_INEFFECTIVE},
+		{OBJECTIVE_BELOW, 50, 41, RECEIPT_INEFFECTIVE},
+		{OBJECTIVE_BELOW, 50, 40, RECEIPT_HELPED},
+		{OBJECTIVE_BELOW, 1, 1, RECEIPT_INEFFECTIVE},
+		{OBJECTIVE_BELOW, 199, 160, RECEIPT_INEFFECTIVE},
+		{OBJECTIVE_BELOW, 199, 159, RECEIPT_HELPED},
+		{OBJECTIVE_ABOVE, -1000, -1100, RECEIPT_INEFFECTIVE},
+		{OBJECTIVE_ABOVE, -1000, -801, RECEIPT_INEFFECTIVE},
+		{OBJECTIVE_ABOVE, -1000, -800, RECEIPT_HELPED},
+		{OBJECTIVE_BELOW, INT64_MAX, INT64_MIN + 1, RECEIPT_HELPED},
+		{OBJECTIVE_ABOVE, INT64_MAX, 0, RECEIPT_INEFFECTIVE},
+	};
+	const struct cause_seen seen = {.there = true, .now_real_us = NOW};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct receipt receipt = {.n_victims = 1, .value = cases[i].before};
+		const struct cause_value now = {OBJECTIVE_VIOLATED, cases[i].direction,
+						cases[i].now};
+
+		if (cause_judge_objective(&receipt, &seen, &now) != cases[i].outcome)
+			fail_msg("case %zu", i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +383,7 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test(what_came_of_it_follows_from_what_is_seen),
 		cmocka_unit_test(an_objective_is_judged_when_its_observation_ends),
+		cmocka_unit_test(a_value_is_better_by_a_fifth_of_its_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
