@@ -65,13 +65,16 @@ static size_t rest_of(size_t most, size_t used)
 
 /* --- the limits */
 
+bool limits_brake(const struct limits_view *view)
+{
+	uint64_t down = (uint64_t)view->nodes_not_ready * 1000;
+
+	return down > (uint64_t)view->nodes * LIMITS_BRAKE_PERMILLE;
+}
+
 static struct share brake(const struct question *q)
 {
-	uint64_t down = (uint64_t)q->view->nodes_not_ready * 1000;
-
-	if (down > (uint64_t)q->view->nodes * LIMITS_BRAKE_PERMILLE)
-		return (struct share){0, TIME_NEVER};
-	return no_limit;
+	return limits_brake(q->view) ? (struct share){0, TIME_NEVER} : no_limit;
 }
 
 static struct share receipts(const struct question *q)

@@ -72,6 +72,9 @@ struct limits_answer {
 void limits_decide(const struct limits_view *view, const struct protection_spec *spec,
 		   const struct receipt_pod *beneficiary, struct limits_answer *ret_answer);
 
+/* Whether so many nodes are not ready that nobody may go, nor be asked again. */
+bool limits_brake(const struct limits_view *view);
+
 /* Until when (real) a workload is left alone; 0: it is not. @owner: as in struct receipt_pod. */
 int64_t limits_owner_until(const struct limits_view *view, struct str namespace, struct str owner);
 

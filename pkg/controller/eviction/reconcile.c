@@ -228,7 +228,7 @@ static int write_new(struct eviction_turn *turn, struct error *err)
 		return -1;
 	if (turn->receipts[turn->n_receipts - 1].outcome != RECEIPT_ISSUED)
 		return 0;
-	return eviction_ask(turn, &turn->receipts[turn->n_receipts - 1], true, err);
+	return eviction_ask(turn, &turn->receipts[turn->n_receipts - 1], err);
 }
 
 /* --- the turn */
@@ -332,6 +332,14 @@ static bool wait_for_caches(struct eviction_turn *turn)
 	}
 	eviction_look_again(turn, turn->now_real_us + EVICTION_BEHIND_US);
 	return true;
+}
+
+bool eviction_may_ask(struct eviction_turn *turn)
+{
+	if (str_empty(caches_behind(turn->reconciler->caches)))
+		return !limits_brake(&turn->limits);
+	eviction_look_again(turn, turn->now_real_us + EVICTION_BEHIND_US);
+	return false;
 }
 
 static void decide_new(struct eviction_turn *turn)

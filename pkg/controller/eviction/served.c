@@ -78,6 +78,8 @@ static bool may_still_go(struct eviction_turn *turn, const struct receipt *recei
 /* The victims that stay are asked, or asked again. */
 static int ask_again(struct eviction_turn *turn, struct receipt *receipt, struct error *err)
 {
+	if (!eviction_may_ask(turn))
+		return 0;
 	for (size_t i = 0; i < receipt->n_victims; i++) {
 		uint32_t pod = find(turn, &receipt->victims[i]);
 		struct cluster_victim victim;
@@ -89,7 +91,7 @@ static int ask_again(struct eviction_turn *turn, struct receipt *receipt, struct
 		eviction_look_again_at(turn, &victim);
 		if (!may_still_go(turn, receipt, pod, &victim))
 			continue;
-		if (eviction_ask_one(turn, receipt, &receipt->victims[i], true, err) < 0)
+		if (eviction_ask_one(turn, receipt, &receipt->victims[i], err) < 0)
 			return -1;
 	}
 	return 0;

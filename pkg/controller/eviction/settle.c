@@ -39,7 +39,7 @@ static int write_notice(struct eviction_turn *turn, const struct receipt_pod *po
 }
 
 int eviction_ask_one(struct eviction_turn *turn, const struct receipt *receipt,
-		     const struct receipt_pod *pod, bool notice, struct error *err)
+		     const struct receipt_pod *pod, struct error *err)
 {
 	const struct cluster *cluster = turn->reconciler->cluster;
 	uint32_t handle = cluster_pod_find(cluster, pod->namespace, pod->name, pod->uid);
@@ -48,7 +48,7 @@ int eviction_ask_one(struct eviction_turn *turn, const struct receipt *receipt,
 	if (handle == TABLE_NONE || turn->set->n_writes + 2 > LIMIT_WRITES_PER_RECONCILE)
 		return 0;
 	cluster_victim(cluster, handle, turn->now_us, turn->now_real_us, &victim);
-	if (notice && write_notice(turn, pod, receipt->id, err) < 0)
+	if (write_notice(turn, pod, receipt->id, err) < 0)
 		return -1;
 	return evict_write(turn->set,
 			   &(struct evict_ask){pod->namespace, pod->name, pod->uid,
@@ -57,11 +57,10 @@ int eviction_ask_one(struct eviction_turn *turn, const struct receipt *receipt,
 			   err);
 }
 
-int eviction_ask(struct eviction_turn *turn, const struct receipt *receipt, bool notice,
-		 struct error *err)
+int eviction_ask(struct eviction_turn *turn, const struct receipt *receipt, struct error *err)
 {
 	for (size_t i = 0; i < receipt->n_victims; i++)
-		if (eviction_ask_one(turn, receipt, &receipt->victims[i], notice, err) < 0)
+		if (eviction_ask_one(turn, receipt, &receipt->victims[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -228,9 +227,9 @@ static int judge_victim(struct eviction_turn *turn, struct receipt *receipt, uin
 	eviction_look_again(turn, receipt->held_until_us);
 	eviction_look_again_at(turn, &victim);
 	if (victim.terminating || victim.finished || turn->set->n_writes >= EVICTION_AGAIN_MOST ||
-	    !may_ask_again(turn, pod, &receipt->beneficiary, &victim))
+	    !eviction_may_ask(turn) || !may_ask_again(turn, pod, &receipt->beneficiary, &victim))
 		return 0;
-	return eviction_ask_one(turn, receipt, &receipt->beneficiary, false, err);
+	return eviction_ask_one(turn, receipt, &receipt->beneficiary, err);
 }
 
 static int judge_move(struct eviction_turn *turn, struct receipt *receipt, struct error *err)

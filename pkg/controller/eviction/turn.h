@@ -131,13 +131,15 @@ void eviction_end(struct eviction_turn *turn, struct receipt *receipt, enum rece
 		  const char *format, ...) PRINTF_LIKE(4, 5);
 /* Of causes whose beneficiary is not a victim itself. */
 int eviction_judge_served(struct eviction_turn *turn, struct receipt *receipt, struct error *err);
+/* Whether an open receipt's victims may be asked now, or again: not by what may be old, nor under
+ * the brake. */
+bool eviction_may_ask(struct eviction_turn *turn);
 /* One victim's notice and eviction, where it is there still and the set has room for both. */
 int eviction_ask_one(struct eviction_turn *turn, const struct receipt *receipt,
-		     const struct receipt_pod *pod, bool notice, struct error *err);
+		     const struct receipt_pod *pod, struct error *err);
 /* The victims' notice and eviction; those for whom the set has no room are asked in a later turn.
  */
-int eviction_ask(struct eviction_turn *turn, const struct receipt *receipt, bool notice,
-		 struct error *err);
+int eviction_ask(struct eviction_turn *turn, const struct receipt *receipt, struct error *err);
 
 /* Of OFFENDER and IDLE: whether it is over, which is told; whether a victim may still be asked. */
 bool eviction_own_ended(struct eviction_turn *turn, struct receipt *receipt,

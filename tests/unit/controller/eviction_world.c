@@ -89,6 +89,15 @@ void turn(struct world *w, int64_t later_us, struct work_set *ret_set)
 	assert_int_equal(eviction_reconcile(&w->reconciler, w->tenant, ret_set, &err), 0);
 }
 
+void begin_to_watch(struct world *w)
+{
+	caches_start(w->caches);
+	fake_kube_settle(w->kube.client);
+	assert_true(fake_kube_event(&w->kube, "WATCH jobs", "BOOKMARK",
+				    "{\"metadata\":{\"resourceVersion\":\"15\",\"annotations\":{"
+				    "\"k8s.io/initial-events-end\":\"true\"}}}"));
+}
+
 uint32_t add_other(struct world *w)
 {
 	struct str name = STR("other");

@@ -29,6 +29,8 @@ int teardown(void **state);
 int decide(struct world *w, struct work_set *ret_set);
 /* One, so much later. */
 void turn(struct world *w, int64_t later_us, struct work_set *ret_set);
+/* All kinds that are watched; nothing of them is told. */
+void begin_to_watch(struct world *w);
 /* Another tenant, of no namespace. */
 uint32_t add_other(struct world *w);
 /* As the status shows the one receipt that was decided. */

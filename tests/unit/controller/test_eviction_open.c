@@ -15,6 +15,7 @@
 #include "cluster/read.h"
 #include "cluster/tenants/tenants.h"
 #include "eviction_world.h"
+#include "lib/crowd.h"
 
 static bool says(const struct work_write *write, const char *word)
 {
@@ -144,6 +145,44 @@ static void nobody_more_goes_for_a_pod_that_is_on_its_way_out(void **state)
 	who_was_not_evicted_yet_stays(*state, begin_to_leave);
 }
 
+static void cut_watch(struct world *w)
+{
+	begin_to_watch(w);
+	fake_kube_refuse(&w->kube, "WATCH jobs", ERROR_UNAVAILABLE, 0);
+}
+
+static void nobody_more_goes_by_what_may_be_old(void **state)
+{
+	who_was_not_evicted_yet_stays(*state, cut_watch);
+}
+
+/* More than a fifth of them, and none of those that come first in a plan. */
+static void lose_nodes(struct world *w)
+{
+	struct device_offer offer = {.resource = STR("nvidia.com/gpu"),
+				     .product = STR("NVIDIA-H100-80GB-HBM3"),
+				     .unit_memory = 80 * GIB,
+				     .min_memory = 80 * GIB,
+				     .count = FULL_CLUSTER_CARDS,
+				     .allocatable = FULL_CLUSTER_CARDS,
+				     .sharing = DEVICE_WHOLE};
+
+	for (unsigned int i = 350; i < 500; i++) {
+		struct node_facts facts = {.name = crowd_text(FULL_CLUSTER_NODE, i),
+					   .uid = crowd_text("node-uid", i),
+					   .ready = NODE_NOT_READY,
+					   .offers = &offer,
+					   .n_offers = 1};
+
+		assert_int_equal(cluster_apply_node(w->cluster, &facts, NULL), 0);
+	}
+}
+
+static void nobody_more_goes_while_many_nodes_are_not_ready(void **state)
+{
+	who_was_not_evicted_yet_stays(*state, lose_nodes);
+}
+
 /* Whatever came of its write: its watch was cut, and has shown neither. */
 static void of_a_tenant_that_is_gone_no_room_is_held_nor_a_receipt_waited_for(void **state)
 {
@@ -177,6 +216,8 @@ int main(void)
 		TEST(an_eviction_that_was_not_answered_is_no_refusal),
 		TEST(nobody_more_goes_for_a_pod_that_is_another_tenants_now),
 		TEST(nobody_more_goes_for_a_pod_that_is_on_its_way_out),
+		TEST(nobody_more_goes_by_what_may_be_old),
+		TEST(nobody_more_goes_while_many_nodes_are_not_ready),
 		TEST(of_a_tenant_that_is_gone_no_room_is_held_nor_a_receipt_waited_for),
 	};
 

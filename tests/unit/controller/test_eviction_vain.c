@@ -164,15 +164,6 @@ static void assert_says(struct world *w, const char *words)
 		fail_msg("\"%.*s\" is said", STR_ARGS(lookup.unhelped));
 }
 
-static void begin_to_watch(struct world *w)
-{
-	caches_start(w->caches);
-	fake_kube_settle(w->kube.client);
-	assert_true(fake_kube_event(&w->kube, "WATCH jobs", "BOOKMARK",
-				    "{\"metadata\":{\"resourceVersion\":\"15\",\"annotations\":{"
-				    "\"k8s.io/initial-events-end\":\"true\"}}}"));
-}
-
 /* Nobody is in need but the objective. */
 static void an_objective_is_told_that_a_watch_is_behind(void **state)
 {
